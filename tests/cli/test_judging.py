@@ -52,6 +52,12 @@ def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) 
     reader = ("--by", f"fake:scripted={script}")
     assert snellen("judge", run, *reader, "--unread", "--sample", tmp_path / "s.csv")[0] == 2, "descriptions only"
     assert snellen("judge", run, "--unread")[0] == 2, "a reader is required"
+    card = (run / "run.json").read_text("utf-8")
+    arm, *_ = json.loads(card)["arms"]
+    people = json.dumps(json.loads(card) | {"arms": [arm | {"role": "person"}]})
+    (run / "run.json").write_text(people)
+    assert "people (1) whose study shares none" in snellen("judge", run, *reader, "--unread")[2]
+    (run / "run.json").write_text(card)
     code, out, _ = snellen("judge", run, *reader, "--unread", "--json")
     assert (code, json.loads(out)["failed"], json.loads(out)["unreadable"]) == (0, 0, 0)
     assert snellen("report", run, "--out", tmp_path / "report")[0] == 0

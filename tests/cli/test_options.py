@@ -112,6 +112,7 @@ STANDINS: Mapping[str, Callable[..., Any]] = {
     "web.reviewing:decide_review": lambda roots, out: (" ".join(map(str, ["panel", *roots, out])), None),
     "core.storage.itemset:read_itemset": lambda root: f"stored {root}",
     "runs.sets.gate:open_run_items": lambda root: (None, SimpleNamespace(media="images"), "suite"),
+    "core.storage.runfolder:read_run_card": lambda root: SimpleNamespace(arms=[]),
     "core.storage.run_tables:read_responses": lambda root: "responses",
     "runs.scores.judgements:judgement_items": lambda responses, items, suite, protocol: f"texts {protocol}",
     "runs.scores.judgements:read_verdicts": lambda root, judged_items: f"verdicts {root}",

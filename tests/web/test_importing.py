@@ -205,7 +205,7 @@ def test_scores_of_trials_are_in_the_column_of_their_direction() -> None:
 
 
 def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None:
-    """As before and after a training. The run has the last answer only."""
+    """As before and after a training. The run has the last answer only, also if the first ones were imported before."""
     question = {"question": "Is it dark?", "A": "yes", "B": "no"}
     rows = [{"id": n, "image": image_text(n), "answer": "A", **question} for n in range(2)]
     items = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "items")
@@ -220,7 +220,13 @@ def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None
     entries = [
         RecordRow.model_validate({"sequence": number, "record": record}) for number, record in enumerate(records)
     ]
+    import_study(tmp_path / "study", [Submission("p01", entries[:3])], tmp_path / "people")
     (examination,) = import_study(tmp_path / "study", [Submission("p01", entries)], tmp_path / "people")
+    assert {response.text for response in examination.responses} == {"B"}, "no"
+    before = {path: path.stat().st_mtime_ns for path in examination.root.glob("parts/*")}
+    assert before
+    import_study(tmp_path / "study", [Submission("p01", entries)], tmp_path / "people")
+    assert before == {path: path.stat().st_mtime_ns for path in examination.root.glob("parts/*")}, "not written again"
     table = pd.read_csv(tmp_path / "people" / TRIALS)
     assert table["block"].tolist() == ["before", "before", "after", "after"]
     assert table["answer"].tolist() == ["yes", "yes", "no", "no"]

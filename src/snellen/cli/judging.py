@@ -1,6 +1,7 @@
 """`snellen judge`: verdicts by a subject, samples for people, and their agreement."""
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +37,7 @@ def judge(
     """Judge descriptions with a subject and score them again, or compare a judge or the parser with people."""
     from snellen.core.errors import SnellenError
     from snellen.core.storage.run_tables import read_responses
+    from snellen.core.storage.runfolder import read_run_card
     from snellen.exam.judge import judge as do
     from snellen.runs.scores import judgements
     from snellen.runs.scores.readings import misread_share, parser_readings, write_readings
@@ -47,6 +49,9 @@ def judge(
         raise SnellenError("snellen judge --unread: name the judge with --by SUBJECT, without --sample or --agreement")
     outcome: dict[str, Any] = {}
     folder = Path(run)
+    count = sum(arm.withholds_words for arm in read_run_card(folder).arms)
+    if count and (by is not None or sample is not None):
+        print(f"note: the judge or sample gets the words of people ({count}) whose study shares none", file=sys.stderr)
     if by is not None:
         judge_of = judgements.people_as_judge(Path(by)) if Path(by).exists() else by
         outcome |= asdict(do(folder, judge_of, unread=unread, protocol=protocol, show_progress=not as_json))

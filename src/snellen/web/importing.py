@@ -179,7 +179,9 @@ def import_locked(
     earlier, gone = list(imported(out)), forgotten(root) | forgotten(out)
     removed = [participant for participant in earlier if not gone.isdisjoint(person_digests(participant.rows))]
     participants = as_participants(people, [participant for participant in earlier if participant not in removed])
-    if removed:  # their records go last, so that an interrupted import repeats this
+    latest = {participant.alias: _last_pages(card, participant) for participant in participants}
+    is_changed = any(_last_pages(card, was).items() - latest.get(was.alias, {}).items() for was in earlier)
+    if removed or is_changed:  # records of those who are removed go last, so that an interrupted import repeats this
         for suite in (*card.itemsets, AUTHENTICITY):
             shutil.rmtree(out / suite, ignore_errors=True)
     if removed and not participants:
@@ -212,6 +214,12 @@ def import_locked(
         if participant.alias not in aliases:
             (out / RECORDS / f"{participant.alias}.jsonl").unlink(missing_ok=True)
     return examinations
+
+
+def _last_pages(card: StudyCard, participant: Participant) -> dict[tuple[str, str], str]:
+    """The page whose answer to an item counts, by condition and item; a run keeps the reply that it recorded first."""
+    pages = ((name, page) for name, page in participant.pages.items() if name in card.pages)
+    return {(card.pages[name].condition, item_id): name for name, page in pages for item_id in page.answers}
 
 
 def write_refused(out: Path, refused: Sequence[Refused]) -> None:

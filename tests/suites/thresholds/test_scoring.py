@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -129,6 +130,13 @@ def test_a_kind_of_image_among_several_must_matter_more(monkeypatch: pytest.Monk
 
     assert uneven("polarity") == ["polarity"]
     assert uneven("polarity", "place") == []
+
+
+def test_one_answer_has_no_halves(items: ItemSet) -> None:
+    """Somebody who leaves after one question; a limit of one item per task."""
+    for task in ("acuity", "vernier"):
+        for item, error in product(items_of(items, task)[::17], (0.0, 1.0)):
+            assert "half" not in threshold(MEASURES[task], [item], [error]).note
 
 
 def test_a_note_says_that_the_threshold_changed_while_items_were_asked(items: ItemSet) -> None:

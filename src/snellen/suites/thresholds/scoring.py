@@ -227,7 +227,7 @@ def has_drift(fitted_answers: Fitted, items: Sequence[Item], errors: Sequence[fl
     from scipy.stats import chi2
 
     functions = fitted_answers.functions
-    if functions.by_frequency is not None or not (order := _asked_order(items, errors)):
+    if functions.by_frequency is not None or len(order := _asked_order(items, errors)) < 2:
         return False
     right, wrong = functions.logs
     halves = [answers_of(*zip(*half, strict=True)) for half in (order[: len(order) // 2], order[len(order) // 2 :])]
