@@ -32,7 +32,7 @@ NAMED: Mapping[str, str] = {
     "fake:says-yes": "says yes too readily",
 }
 INNOCENT = ("fake:oracle", "fake:chance")
-SEEDS = (0, 1)
+SEEDS = (0,)
 LINKING = ("oc-cpr", "oc-cnt", "oc-grp")
 """Questions that link images. At 100 per task they have 15 clusters, too few to single out the third image."""
 LINKED = 300
