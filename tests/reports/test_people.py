@@ -115,15 +115,16 @@ def test_the_terminal_has_one_row_for_all_people(report: Report) -> None:
 
 
 def test_a_study_with_a_participant_who_built_an_item_is_flagged() -> None:
-    built = SimpleNamespace(item_id="a", provenance={"construction_subjects": ["human:eyes/p01"]})
+    """And a model, also if it is examined with settings of its own."""
+    built = SimpleNamespace(item_id="a", provenance={"construction_subjects": ["human:eyes/p01", "chat:m"]})
     other = SimpleNamespace(item_id="b", provenance={})
     responses = [
         SimpleNamespace(item_id=item_id, subject=subject, condition="vanilla", task="finding")
         for item_id in ("a", "b")
-        for subject in ("human:eyes", "human:ears", "chat:m")
+        for subject in ("human:eyes", "human:ears", "chat:m", "chat:m?temperature=1", "chat:m2")
     ]
     run: Any = SimpleNamespace(items=SimpleNamespace(items=[built, other]), responses=responses)
-    assert built_by(run) == {("finding", "human:eyes"): 1}
+    assert built_by(run) == {("finding", name): 1 for name in ("human:eyes", "chat:m", "chat:m?temperature=1")}
 
 
 def test_people_on_other_items_are_not_a_ceiling(items: ItemSet, tmp_path: Path) -> None:

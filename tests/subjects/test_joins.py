@@ -104,6 +104,23 @@ def test_a_target_of_a_file_may_be_the_answer_of_an_item(
     assert contradictions([(elsewhere, own)], ItemIndex([own])) == (0, []), "its letters may be others"
 
 
+@pytest.mark.parametrize(
+    ("options", "agrees"),
+    [
+        (("red", "green", "blue"), True), (("A. Red.", "(B) green", "C: blue"), True), (("red", "green"), True),
+        (("red", "blue", "green"), False), (("blue", "red", "green"), False), (("one", "two", "three"), None),
+    ],
+)  # fmt: skip
+def test_options_of_a_file_stand_where_those_of_the_item_stand(options: Any, agrees: bool | None) -> None:
+    """Every one that is known, since a letter is read by its place; a reply in words names its option itself."""
+    own = item("a", (), "A", "choice", options=COLOURS)
+    for reply, is_compared in (("B", True), ("green", False)):
+        row = replace(ROW, question="", images=(), target=(), answer=RecordedAnswer(Reply(reply), options=options))
+        comparable, described = contradictions([(row, own)], ItemIndex([own]))
+        expected = (is_compared and agrees is not None, is_compared and agrees is False)
+        assert (comparable, len(described)) == expected
+
+
 def test_a_contradiction_is_described_by_its_first_fault_from_where_the_texts_differ() -> None:
     own, other = (
         item(name, (), "A", "choice", options=COLOURS, question=f"{'word ' * 9}which {name} is it?")

@@ -301,6 +301,16 @@ def test_boxes_are_shares_of_the_image_in_which_they_were_asked(report: Report) 
     assert explorer_content._box(item, item.answer) is None
 
 
+def test_of_repeats_the_first_reply_stands_beside_its_mark(report: Report, tmp_path: Path) -> None:
+    (exam,) = gather([load_run(report.root.parent / "run", suite_of)])
+    first = exam.joined.responses
+    again = [replace(r, response_id=f"{r.response_id}/again", repeat=1, text="the second reply") for r in first]
+    repeated = replace(exam, joined=replace(exam.joined, responses=(*first, *again)))
+    expected, content = (explorer_content.explorer_content([some], tmp_path) for some in (exam, repeated))
+    assert "The answer is" in " ".join(expected["strings"])
+    assert content == expected
+
+
 @pytest.mark.parametrize(("value", "mark"), [(1.0, "right"), (0.9999999, "right"), (0.99, "partly")])
 def test_a_score_that_only_rounding_keeps_from_the_best_is_right(report: Report, value: float, mark: str) -> None:
     item = load_run(report.root.parent / "run", suite_of).items.items[0]

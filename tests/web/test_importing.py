@@ -720,6 +720,12 @@ def test_a_person_is_removed_from_every_folder_under_any_alias(filled: FilledStu
     receipt = forget(root, "p02", [tmp_path / "a", tmp_path / "b"])
     assert len(receipt["folders_written_again"]) == 2
     assert not list((tmp_path / "b" / "records").iterdir())
+    copy = tmp_path / "copy"
+    shutil.copytree(filled.root, copy)
+    forget(copy, "code-0", [tmp_path / "a"])
+    (examination,) = import_study(copy, [*people, Submission("p03", filled.forms[2], "h")], tmp_path / "a")
+    who = {response.subject for response in examination.responses}
+    assert who == {"human:trial/p03"}, "a copy that knows of one removal keeps the folder's other"
 
 
 def test_a_person_named_like_a_result_is_not_left_out_for_it(filled: FilledStudy) -> None:
@@ -937,7 +943,10 @@ def test_words_for_shapes_and_materials_have_images(sets_folder: Path, tmp_path:
 
 
 def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_folder: Path, tmp_path: Path) -> None:
-    texts = Texts(title="Seeing", consent="You may stop.", who="A laboratory", contact="a@b.c", storage="ten years")
+    texts = Texts(
+        title="Seeing", consent="You may stop.", who="A laboratory", contact="a@b.c", storage="ten years",
+        completion_code="C1X9", completion_url="https://panel.example/done",
+    )  # fmt: skip
     block = BlockDesign(name="b", tasks=("object", "counting"), questions=2, attention=1)
     items = small_set("ava-bench", sets_folder)
     card = build_study([items], StudyDesign(texts=texts, blocks=(block,), forms=2), tmp_path / "study", name="trial")
@@ -945,6 +954,8 @@ def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_fol
     assert card.notes == (
         "the consent page does not state approval, withdrawal: add them to texts in the design (docs/people.md)",
     )
+    public = "".join((tmp_path / "study" / BUNDLE / name).read_text("utf-8") for name in ("plan.json", "plan.js"))
+    assert ("A laboratory" in public, "C1X9" in public, "panel.example" in public) == (True, False, False)
     # Two choices, two numbers and an attention check of 9, 15 and 9 seconds: just over a minute, and one around them.
     assert (plan.wording, plan.minutes, plan.break_every) == ("people", 2, 50)
     terms = plan.forms[0][0].terms

@@ -25,7 +25,7 @@ from snellen.web.trials import KeyCheck
 from tests.helpers.reviewers import decision_set, reviewed_by, words
 
 ANN = {"i0": ("keep", ""), "i1": ("keep", "sharp"), "i2": ("drop", "blurred"), "i3": ("drop", "")}
-BOB = {"i0": ("keep", ""), "i1": ("keep", "bright"), "i2": ("drop", ""), "i3": ("keep", "")}
+BOB = {"i0": ("keep", "=1+1"), "i1": ("keep", "bright"), "i2": ("drop", ""), "i3": ("keep", "")}
 
 
 @pytest.fixture
@@ -66,6 +66,7 @@ def test_decisions_are_a_review_with_authors_reasons_and_times(items: ItemSet, r
     assert list(lines) == ["i0", "i1", "i2"], "no one decided about i3"
     both = "human:review/ann, human:review/bob"
     assert lines["i1"] == {"item_id": "i1", "decision": "keep", "author": both, "reason": "sharp / bright", "time": ""}
+    assert lines["i0"]["reason"] == "'=1+1", "no formula of a spreadsheet"
     assert (lines["i2"]["reason"], lines["i2"]["time"]) == ("blurred", "2026-11-22T11:00:00+00:00")
     assert (card.items, card.decided, card.disputed) == (4, 3, 1)
     assert (card.percent, card.fleiss_kappa, card.krippendorff_alpha) == (0.75, 0.466667, 0.533333)

@@ -207,6 +207,11 @@ def test_people_check_a_sample(run_root: Path, tmp_path: Path) -> None:
     (agreement,) = read_agreement(path, texts, verdicts, suite)
     assert (agreement.agreed, agreement.checked, agreement.share) == (4, 5, 0.8)
     assert agreement.low < 0.8 < agreement.high
+    hostile, ((judge_name, by_item),) = replace(texts[0], question="=1+1"), verdicts.items()
+    verdict = replace(by_item[hostile.item_id], text="@SUM(A1)")
+    write_sample(tmp_path / "hostile.csv", [hostile], {judge_name: {hostile.item_id: verdict}}, 1, 0)
+    cells = (tmp_path / "hostile.csv").read_text().splitlines()[1].split(",")
+    assert cells[2:4] == ["'=1+1", "'@SUM(A1)"], "no formulas of a spreadsheet"
     path.write_text(path.read_text().replace("fake:scripted=kind.json", "somebody"))
     with pytest.raises(SnellenError, match="line 2: somebody never judged"):
         list(read_agreement(path, texts, verdicts, suite))

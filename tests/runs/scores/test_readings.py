@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,5 @@ def test_readings_of_a_run_show_the_reply_and_the_answer_in_words(items: ItemSet
     response = next(r for r in responses if r.text == row.reply)
     assert row.reading_id == f"r{digest([response.response_id, row.reading], 12)}"
     assert alone.item_id in lines
+    ((hostile,),) = parser_readings([replace(response, text=f"=1+1\n{response.text}")], run_items, suite).values()
+    assert hostile.reply == f"'=1+1\n{row.reply}", "no formula of a spreadsheet"

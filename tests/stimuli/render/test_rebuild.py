@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, image_recipe, render_images
 from snellen.stimuli.render import rebuild as module
-from snellen.stimuli.render.rebuild import MAX_DIFFERENCE, MAX_MEAN, block_difference, rebuild
+from snellen.stimuli.render.rebuild import MAX_DIFFERENCE, MAX_MEAN, block_difference, pixel_difference, rebuild
 from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera
 from tests.helpers.refusals import assert_refused
 
@@ -133,6 +133,18 @@ def test_marks_that_keep_the_means_of_blocks_are_found_in_ray_traced_images(mark
     image.save(path, icc_profile=b"other colours" if mark == "profile" else None)
     with pytest.raises(SnellenError, match="differs from what its recipe renders"):
         rebuild({path: image_recipe(spec(11), MITSUBA)})
+
+
+@pytest.mark.parametrize("change", [90, -90])
+def test_a_brighter_and_a_darker_pixel_count_alike(change: int) -> None:
+    """90 of 255 levels are 10 on the mean of 3 x 3 pixels; of two pixels with opposite signs 20, also at the edge."""
+    grey = np.full((9, 12, 3), 128, np.uint8)
+    marked, corner = grey.copy(), grey.copy()
+    marked[4, 5, 1] += np.int8(change)
+    assert pixel_difference(grey, marked) == pixel_difference(marked, grey) == 10
+    corner[0, 0], corner[0, 1] = 128 + change, 128 - change
+    assert pixel_difference(grey, corner) == 20
+    assert pixel_difference(grey, grey[:-1]) == 255
 
 
 def test_blocks_are_compared_by_their_means() -> None:

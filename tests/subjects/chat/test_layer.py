@@ -135,6 +135,21 @@ def test_a_provider_that_returns_its_error_fails_with_its_status() -> None:
 
 
 @pytest.mark.parametrize(
+    ("stop", "is_error", "outcome"),
+    [
+        ("content_filter", True, Reply("", stop="filter", model="m")), ("stop", True, "refused: Against our rules."),
+        ("content_filter", False, Reply("Against our rules.", stop="filter", model="m")),
+    ],
+)  # fmt: skip
+def test_what_a_provider_writes_about_a_refused_call_is_no_answer(stop: Any, is_error: bool, outcome: Any) -> None:
+    call = ModelCall.create({}, {}).model_copy(update={"error": is_error})
+    in_house(lambda config: (ModelOutput.from_content("m", "Against our rules.", stop), call))
+    subject = make_chat("in-house/filtered", {"attempts": "1"})
+    assert isinstance(subject, ChatSubject)
+    assert outcome_of(subject) == outcome
+
+
+@pytest.mark.parametrize(
     ("decision", "attempts", "limit"),
     [(False, 1, 20), (True, 3, 20), (RetryDecision.transient(), 3, 20), (RetryDecision.rate_limit(), 3, 16)],
     ids=["no", "yes", "transient", "rate limit"],

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from snellen.subjects.checkpoints import load_model
+from snellen.subjects.checkpoints import load_model, weights_digest
 from tests.helpers.extras import lazy_module
 from tests.helpers.refusals import assert_refused
 
@@ -19,6 +19,23 @@ torch = lazy_module("torch")
 CONFIG = {
     "model_type": "vit", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8,
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("pytorch_model.bin", True), ("model.safetensors", True), ("config.json", True), ("merges.txt", True),
+        ("tokenizer.model", True), ("README.md", False),
+    ],
+)  # fmt: skip
+def test_a_digest_of_a_folder_covers_whatever_answers_depend_on(tmp_path: Path, name: str, counts: bool) -> None:
+    digests = set[str]()
+    for content in ("former", "latter"):
+        folder = tmp_path / content
+        folder.mkdir()
+        (folder / name).write_text(content)
+        digests.add(weights_digest("encoder:hf", str(folder)))
+    assert len(digests) == 1 + counts
 
 
 class Program:

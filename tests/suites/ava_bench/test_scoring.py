@@ -163,6 +163,18 @@ def test_adjacent_depths_may_round_to_the_same_number(tmp_path: Path) -> None:
     )
 
 
+def test_errors_of_guessed_depths_are_capped_as_those_of_answers() -> None:
+    """Of 0.5 m the middles 0.5, 1.5 and 4.5 m are 0, 2 and 8 times the truth away, under `strict` 0, 1 and 1."""
+    bins = ("0-1", "1-2", "4-5")
+    item = absolute_depth_item(
+        item_source("7"), "car", (10.0, 20.0, 50.0, 60.0), depth_m=0.3, bins=bins, scene_type="indoor"
+    )
+    strict, published = (protocol.metrics[0] for protocol in ability_named("absolute-depth").protocols.values())
+    assert [strict.score(item, key) for key in bins] == [0, 1, 1]
+    assert [published.score(item, middle) for middle in (0.5, 1.5, 4.5)] == pytest.approx([0, 2, 8])
+    assert (strict.chance(item), published.chance(item)) == pytest.approx((2 / 3, 10 / 3))
+
+
 def test_the_next_bin_confirms_a_distance_and_no_farther_one() -> None:
     box = (10.0, 20.0, 50.0, 60.0)
     item = absolute_depth_item(

@@ -181,6 +181,19 @@ def test_a_plan_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_each_seed_draws_other_questions_in_the_order_of_the_table(tmp_path: Path) -> None:
+    rows = [{"question": f"What is {n}?", "answer": "x", "image": tables.image_text(n)} for n in range(20)]
+    drawn = [
+        [item.question for item in build(tmp_path / f"{n}", rows, n=6, seed=seed).items]
+        for n, seed in enumerate((0, 0, 1, 2))
+    ]
+    assert drawn[0] == drawn[1]
+    assert len({tuple(questions) for questions in drawn}) == 3
+    for questions in drawn:
+        assert questions == [row["question"] for row in rows if row["question"] in questions]
+        assert len(questions) == 6
+
+
 def test_the_card_identifies_every_row_and_bad_ones_are_left_out_only_if_asked(tmp_path: Path) -> None:
     """Another id, question, answer or image is another set."""
     row = {"id": "a", "question": "What?", "answer": "x", "image": tables.image_text(1)}

@@ -53,6 +53,8 @@ def test_advice_worked_by_hand() -> None:
         "published rule of claude or 255 tokens instead of 425 by the published rule of gpt-4o; "
         f"{sentence}; 2 questions struck as blind"
     )
+    smaller = [item(n, level, 30, 30, full.measures["thing_px"]) for level in (3, -1) for n, full in enumerate(FULL)]
+    assert advice(reading([BOTH] * 40), [*smaller, *FULL]) == advice(reading([BOTH] * 40), FULL)
     assert advice(reading([BOTH] * 40), [item(0, 0)]).startswith("send at 0.50 of its size: 25 % of the pixels, ")
     blurred = [replace(item, factors={"reduction": "blur"}) for item in FULL]
     assert advice(reading([BOTH] * 40), blurred) == f"level 0.50 keeps what is right: {sentence}"

@@ -91,6 +91,15 @@ def test_states_of_estimates(items: ItemSet) -> None:
     assert with_ends(6.1, 5.2, 7.0, measure) == "6.10 px [5.20, 7.00]"
 
 
+def test_the_levels_of_a_larger_canvas_reach_farther(items: ItemSet) -> None:
+    """On 2048 px to 32 * 2048 / 448 = 146 px, in fifteen equal ratios of 1.46: the level below is of 100 px."""
+    large = [replace(item, measures={**item.measures, "canvas_px": 2048.0}) for item in items_of(items)]
+    levels = [99 if item.factors["control"] == "yes" else int(item.factors["level"]) for item in large]
+    near, far = (threshold(MEASURES["acuity"], large, [float(n < least) for n in levels]) for least in (15, 17))
+    assert (near.reason, far.reason, far.value) == (MEASURED, ABOVE, pytest.approx(146.3, abs=0.1))
+    assert 100 / 1.46 < near.value < 100
+
+
 def test_a_note_names_the_kind_of_image_on_which_the_threshold_depends(items: ItemSet) -> None:
     """An observer that needs gaps of 3 px if they are dark, of 12 px if they are bright; then one that needs 6 px."""
     rng, measure, kinds = np.random.default_rng(4), MEASURES["acuity"], ("dark on light", "light on dark")

@@ -157,20 +157,23 @@ def test_pairs_of_cues_and_a_group_of_four(tmp_path: Path) -> None:
     assert column(rows, "no_answer_rate", "accuracy") == pytest.approx([1 / 8, 5 / 8, 2 / 8])
 
 
-def test_pairs_of_comparisons_with_one_incomplete(tmp_path: Path) -> None:
+def test_pairs_of_comparisons_with_an_incomplete_and_a_double_one(tmp_path: Path) -> None:
     lines = [
         ("3", "p", "true", "T"), ("3", "n", "false", "false"),
         ("4", "p", "false", "F"), ("4", "n", "true", "True. The statement is true."),
         ("5", "p", "true", "T"),
+        ("6", "p", "true", "F"), ("6", "n", "false", "T"), ("6", "p", "true", "T"), ("6", "n", "false", "F"),
     ]  # fmt: skip
     items = [
         make_item("oc-cpr", f"{n:02}-{mark}", truth, group_id=group) for n, (group, mark, truth, _) in enumerate(lines)
     ]
     rows = table(tmp_path, items, [response_to(item, text) for item, (*_, text) in zip(items, lines, strict=True)])
     # 4 says true twice, which the scripts do not read. 5 has one statement: right, no pair, or a pair never right.
-    assert column(rows, "value", "pair_accuracy") == pytest.approx([3 / 3, 1 / 2, 1 / 3])
-    assert column(rows, "n", "pair_accuracy") == [3, 2, 3]
-    assert column(rows, "chance", "pair_accuracy") == pytest.approx([(1 / 4 + 1 / 4 + 1 / 2) / 3, 1 / 4, 1 / 6])
+    # Of 6 the authors' script keeps the last statement of each kind, which are right; the first ones are wrong.
+    assert column(rows, "value", "pair_accuracy") == pytest.approx([3 / 4, 2 / 3, 1 / 4])
+    assert column(rows, "n", "pair_accuracy") == [4, 3, 4]
+    chances = [(1 / 4 + 1 / 4 + 1 / 2 + 1 / 16) / 4, 1 / 4, (1 / 4 + 1 / 4 + 1 / 16) / 4]
+    assert column(rows, "chance", "pair_accuracy") == pytest.approx(chances)
 
 
 def test_a_failed_call_is_not_a_wrong_answer(tmp_path: Path) -> None:
