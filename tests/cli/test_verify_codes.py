@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from snellen.cli import verification
 from snellen.cli.verification import verify
 from snellen.core.storage.itemset import ItemSet, recipe_hash
 from snellen.core.storage.itemset_cards import write_card
@@ -15,6 +17,7 @@ from snellen.exam import verification as checks
 from snellen.exam.rescoring import rescore
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Plan
+from snellen.runs.sets.gate import open_items
 from snellen.stimuli.render.rebuild import MAX_MEAN
 from snellen.suites import SUITES
 from tests.helpers.journey import arm, colour_set, says, suite_of
@@ -37,6 +40,16 @@ def test_hashes_alone_are_no_full_check_of_a_set(built: ItemSet, capsys: Capture
         f"{built.root}: whole; 4 items of hard version 1", "blind.json: whole",
         "Only hashes were checked: they show damage, not who made the files, or from what.",
     ]  # fmt: skip
+
+
+def test_files_are_read_again_though_their_size_and_time_say_they_are_as_before(built: ItemSet) -> None:
+    path = built.root / "media" / built.items[0].query[0].path
+    open_items(built.root)
+    raw, stat = path.read_bytes(), path.stat()
+    path.write_bytes(raw[:-1] + bytes([raw[-1] ^ 1]))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    open_items(built.root)
+    assert_refused(lambda: verify(str(built.root), 0, None, None, None), "the bytes were altered")
 
 
 def test_a_set_that_claims_a_seal_is_no_more_than_its_hashes_until_it_is_revealed(
@@ -82,6 +95,17 @@ def test_a_run_is_verified_with_its_set_and_not_mixed_with_one(
     words = f"{built.root}: --digest and --items are for runs"
     assert_refused(lambda: verify(str(built.root), 0, "x", None, None), words)
     assert_refused(lambda: verify(str(built.root), 0, None, "x", None), words)
+    for module, check, outcome, line in (
+        (checks, "check_replies", 3, "replies: 3 responses differ"), (checks, "check_replies", None, "replies cannot"),
+        (checks, "check_scores", (["strict"], ["item '000'"]), "scores: 1 replies are read otherwise"),
+        (verification, "left_out", ["own:red: 3 of 4 items"], "own:red: 3 of 4 items"),
+        (verification, "lines_without_verdict", ["own:red: no verdict"], "own:red: no verdict"),
+        (verification, "read_box_units", {"own:red": "pixels"}, "box_units.json: boxes of own:red are read in pixels"),
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(module, check, lambda *args, outcome=outcome: outcome)
+            assert verify(str(root), 0, None, None, None) == 1, line
+        assert f"\n{line}" in capsys.readouterr().out
     moved = built.root.rename(tmp_path / "moved")
     assert verify(str(root), 0, str(moved), None, None) == 0
     assert f"about {moved}" in capsys.readouterr().out

@@ -240,6 +240,17 @@ def test_failures_in_shared_processes_name_their_shard(error: Exception, kind: t
         next(results)
 
 
+def roots_after_failures(number: float) -> list[float]:
+    with pytest.raises(ShardFailed):
+        map_shards(math.sqrt, [Shard("bad", -1.0), Shard("worse", -4.0)], workers=2)
+    return map_shards(math.sqrt, [Shard("one", number), Shard("four", 4 * number)], workers=2)
+
+
+def test_results_of_a_call_that_failed_are_not_those_of_the_next_in_shared_processes() -> None:
+    with sharing_processes(2), map_ahead(roots_after_failures, [Shard("roots", 1.0)]) as results:
+        assert next(results) == [1.0, 2.0]
+
+
 def share_and_sleep(folder: Path) -> None:
     with sharing_processes(2), map_ahead(sleep_in_two_processes, [Shard("long", folder)]) as results:
         wait_for_locks(folder)

@@ -16,11 +16,14 @@ import pytest
 from PIL import Image, ImageOps
 
 from snellen.cli import main
+from snellen.core.box_units import BOX_UNITS
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.sight import SightCard, copy_sight, keep_sight, latest_sight, read_sight, sight_of
 from snellen.core.subject import SubjectCard
+from snellen.exam.examine import run
 from snellen.exam.sight import sight
+from snellen.exam.sight.asking import BOX_UNITS_OF_FRAMES
 from snellen.exam.sight.encoders import WITHIN, encoder_lines
 from snellen.exam.sight.videos import SAMPLERS
 from snellen.subjects.chat.subject import make_chat
@@ -29,6 +32,7 @@ from snellen_sight import drawing
 from snellen_sight.asking import MOST_CALLS
 from snellen_sight.checks import CHECKS
 from snellen_sight.checks.check import share_wrong
+from snellen_sight.frames import FRAMES, PointTrial
 from snellen_sight.likelihood import (
     FINE,
     LAPSES,
@@ -41,6 +45,7 @@ from snellen_sight.likelihood import (
 )
 from snellen_sight.resolution import SIDES, Charts
 from snellen_sight.results import SightCall
+from tests.helpers.sets import small_set
 from tests.helpers.sight_servers import (
     CLEAN,
     FAULTS,
@@ -281,6 +286,19 @@ def test_runs_get_the_latest_result(tmp_path: Path) -> None:
     assert "all calls failed (1)" in nothing.model_copy(update={"calls": one_reply.calls[1:]}).words()
 
 
+def test_a_finished_run_keeps_its_result_and_one_that_asks_more_gets_the_latest(
+    sets_folder: Path, tmp_path: Path
+) -> None:
+    itemset, fault = small_set("combo", sets_folder), "red and blue arrive exchanged"
+    for repeats, text, faults in ((1, "", []), (1, fault, []), (2, fault, [fault])):
+        fingerprint = SubjectCard("fake:chance").fingerprint()
+        keep_sight(_result("fake:chance", text).model_copy(update={"fingerprint": fingerprint}))
+        run("fake:chance", itemset, out=tmp_path / "run", limit=1, repeats=repeats, show_progress=False)
+        kept = sight_of(tmp_path / "run", fingerprint)
+        assert kept is not None
+        assert kept.faults() == faults
+
+
 def test_a_frame_is_used_at_the_address_where_it_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another server with a model of the same name, and a stated unit, keep the unit that they had."""
     monkeypatch.setenv("TIED_API_KEY", "none")
@@ -297,6 +315,16 @@ def test_a_frame_is_used_at_the_address_where_it_was_measured(monkeypatch: pytes
     assert unit("http://127.0.0.1:1/v1/") == "percent"
     assert unit("http://127.0.0.1:2/v1") == usual
     assert unit("http://127.0.0.1:1/v1", {"box_unit": "pixels"}) == "pixels"
+
+
+def test_points_in_a_frame_are_boxes_in_the_unit_of_the_same_numbers() -> None:
+    size, place, frames = (1920, 1080), (480.0, 540.0), {frame.name: frame for frame in FRAMES}
+    for name, unit in BOX_UNITS_OF_FRAMES.items():
+        axes = frames[name].map(PointTrial(size, place, place), 1.0)
+        assert axes is not None
+        numbers = axes.from_px(place)[:: -1 if frames[name].is_y_first else 1]
+        assert numbers == pytest.approx(BOX_UNITS[unit].from_fractions(size).point(1 / 4, 1 / 2)), name
+    assert set(BOX_UNITS_OF_FRAMES.values()) == set(BOX_UNITS)
 
 
 def test_two_results_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from snellen.core.subject import Base, SubjectCard
 from snellen.presentation.methods import OneByOne, Sheet
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.failures import CutOffs
+from snellen.runs.asking.replay import replay
 from snellen.runs.planning.plan import Plan
 from snellen.runs.scores.score import score
 from tests.helpers.journey import arm, colour_set, suite_of, task
@@ -77,6 +78,8 @@ def test_a_thinking_model_is_stopped_and_its_cut_replies_alone_are_asked_again(t
     assert (count, len(first.prompts)) == (5, 5), "items 0, 2 and 4 were cut off"
     assert len(lines) == 1
     assert lines[0].startswith("chat:thinker is no longer asked: 3 of the first 5 replies were cut off")
+    responses = read_responses(tmp_path / "run")
+    assert replay(tmp_path / "run", built, suite_of(), {}) == responses, "after a kill, cut replies are not lost"
     # The same limit asks nothing more, and says so.
     again = thinker()
     lines, count = run_of(tmp_path / "run", built, again)

@@ -14,18 +14,23 @@ import pytest
 import typer
 
 from snellen.analysis.comparison import unpaired
-from snellen.analysis.comparison.unpaired import DROPPED, NO_CHANGE, UnpairedChange, unpaired_changes
+from snellen.analysis.comparison.unpaired import DROPPED, NO_CHANGE, ROSE, UnpairedChange, unpaired_changes
 from snellen.analysis.tables.section import Run
 from snellen.cli.diff import diff
+from snellen.core.condition import Axis
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.exam.compare import run_of_subject
+from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Plan
 from snellen.scoring.permutation import holm
 from snellen.scoring.uncertainty import cluster_wilson, unpaired_difference, wilson
 from snellen.subjects.registry import subjects_of
 from snellen.suites import SUITES
+from tests.helpers.journey import arm, colour_set, says, suite_of
 from tests.helpers.sets import undrawn_set
 
 
@@ -149,6 +154,28 @@ def test_a_subject_that_guesses_everywhere_does_not_change(
             printed = json.loads(capsys.readouterr().out)
             assert printed["rows"][0]["detectable"] == pytest.approx(row.detectable)
     assert clear <= 1
+
+
+@pytest.mark.parametrize(("count", "verdicts"), [(1, (DROPPED, ROSE)), (2, (NO_CHANGE, NO_CHANGE))])
+def test_a_verdict_is_that_of_the_corrected_p(
+    count: int, verdicts: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """24 and 16 right of 30 have a p of 0.0285: below 0.05 in a single test, and twice as much in two is above it."""
+    built, suite = colour_set(tmp_path / "set", 30), suite_of(Axis("look", ("plain", "marked")))
+    monkeypatch.setitem(SUITES._loaded, "hard", suite)
+
+    def examined(right: int) -> Run:
+        names = {item.item_id: str(item.answer) if n < right else "?" for n, item in enumerate(built.items)}
+        subject, root = says("own:model", lambda prompt: names[prompt.views[0].item_id]), tmp_path / str(right)
+        arms = [arm(subject, suite, condition) for condition in ("vanilla", "look=marked")[:count]]
+        ask(root, Plan(built, suite, arms))
+        rescore(root, built, suite, "strict")
+        return run_of_subject(str(root))
+
+    better, worse = examined(24), examined(16)
+    for rows, verdict in zip((unpaired_changes(better, worse), unpaired_changes(worse, better)), verdicts, strict=True):
+        assert [row.verdict for row in rows] == [verdict] * count
+        assert [row.p for row in rows] == pytest.approx([count * 0.0285] * count, abs=1e-4)
 
 
 def test_runs_that_cannot_be_compared_are_refused(sets: list[ItemSet], tmp_path: Path) -> None:

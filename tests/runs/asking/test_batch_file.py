@@ -29,17 +29,19 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
         return find_items("thresholds/touching", limit=12, test_only=True, show_progress=False)
 
 
+@pytest.mark.parametrize(("condition", "seed"), [("vanilla", 0), ("images=shuffled", 7)])
 def test_requests_are_those_of_a_run_and_results_score_like_it(
-    items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str, seed: int
 ) -> None:
     with StubServer(lambda request: "yes" if len(request.images[0]) % 2 else "no") as server:
         monkeypatch.setenv("LOCAL_BASE_URL", server.url)
         monkeypatch.setenv("LOCAL_API_KEY", "none")
         subject = make_chat("openai-api/local/m", {"max_tokens": "16"})
         assert isinstance(subject, ChatSubject)
-        count = write_batch(tmp_path / "b.jsonl", items, subject, parse_conditions(suite_of(items).axes, "vanilla"))
+        points = parse_conditions(suite_of(items).axes, condition)
+        count = write_batch(tmp_path / "b.jsonl", items, subject, points, seed=seed)
         lines = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
-        examination = run(subject, items, out=tmp_path / "run", show_progress=False)
+        examination = run(subject, items, conditions=(condition,), seed=seed, out=tmp_path / "run", show_progress=False)
         sent = [request.body for request in server.requests if request.images]
     assert count == len(lines) == len(items.items)
     assert {line["url"] for line in lines} == {"/v1/chat/completions"}

@@ -26,7 +26,9 @@ from snellen.exam.run import run
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.replay import is_behind, replay
 from snellen.runs.planning.plan import Plan
-from tests.helpers.journey import arm, colour_set, suite_of
+from snellen.runs.scores.score import read_scores, score, write_scores
+from snellen.suites import SUITES
+from tests.helpers.journey import arm, colour_set, looker, suite_of
 from tests.helpers.sets import small_set
 from tests.reports.exam import leave_out_figures
 
@@ -51,7 +53,11 @@ class Mortal(Base):
 
 def test_tables_of_a_killed_run_are_those_of_its_record(tmp_path: Path) -> None:
     built, suite, root = colour_set(tmp_path / "set", 6), suite_of(), tmp_path / "run"
-    mortal, immortal = (Mortal(SubjectCard("own:mortal", max_concurrency=1), last) for last in ("004", ""))
+    card = SubjectCard(
+        "own:mortal", {"depth": 2}, attributes={"family": "lab"}, max_concurrency=1, role="encoder", source="recorded",
+        fitted=True,
+    )  # fmt: skip
+    mortal, immortal = (Mortal(card, last) for last in ("004", ""))
     child = os.fork()
     if child == 0:
         try:
@@ -60,10 +66,12 @@ def test_tables_of_a_killed_run_are_those_of_its_record(tmp_path: Path) -> None:
             os._exit(3)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert is_behind(root)
+    arms = read_run_card(root).arms
     parts = [path.read_bytes() for path in (root / "parts").iterdir()]
     responses = replay(root, built, suite, {})
     assert not is_behind(root)
     assert responses == read_responses(root)
+    assert read_run_card(root).arms == arms, "and its subject is described as it was"
     assert [(r.item_id, r.status, r.reason) for r in responses] == [
         ("000", "ok", ""),
         ("001", "failed", "503 busy"),
@@ -79,6 +87,17 @@ def test_tables_of_a_killed_run_are_those_of_its_record(tmp_path: Path) -> None:
     assert finished == whole
     assert [r for r in whole if r.item_id < "004"] == responses
     assert gaps(read_run_card(root).arms, finished) == []
+
+
+def test_scores_by_every_protocol_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built, suite, root = colour_set(tmp_path / "set"), suite_of(), tmp_path / "run"
+    monkeypatch.setitem(SUITES._loaded, "hard", suite)
+    responses = ask(root, Plan(built, suite, [arm(looker(built), suite)]))
+    for protocol in ("strict", "published"):
+        write_scores(root, score(responses[:2], built, suite, protocol), protocol)
+    (root / "responses.parquet").unlink()
+    recover(root)
+    assert {name: len(table) for name, table in read_scores(root).items()} == {"strict": 4, "published": 4}
 
 
 @pytest.fixture

@@ -14,16 +14,18 @@ import pytest
 from snellen.analysis.blind import too_blind
 from snellen.analysis.grading.grades import grade_of
 from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
+from snellen.cli import blind_baseline
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.storage.itemset_cards import BlindCard
+from snellen.core.storage.itemset_cards import BlindCard, BlindScore, write_blind
 from snellen.exam.items import build
 from snellen.exam.run import blind_subject, run
 from snellen.reports.rows import metric_in, whole_tasks
 from snellen.runs.scores.blind import blind_card, measure_recipe, recipe_card
 from snellen.suites import SUITES
+from tests.helpers.journey import colour_set, suite_of
 from tests.helpers.sets import small_set
 
 MEASURED = [name for name in SUITES if SUITES.get(name).recipes and recipe_card(SUITES.get(name), {})]
@@ -120,6 +122,23 @@ def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_
     assert "fake:first-option without images" in card.method
     measured = blind_subject(combo, combo.blind, "fake:first-option", tmp_path / "run", show_progress=False)
     assert measured.floors == combo.blind.floors
+
+
+def test_the_command_measures_a_set_anew_and_a_subject_beside_the_scores_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = colour_set(tmp_path / "set").root
+    monkeypatch.setitem(SUITES._loaded, "hard", suite_of())
+    facts: Any = {"task": "task", "protocol": "strict", "metric": "accuracy", "chance": 1 / 3, "n": 4, "attack": "none"}
+    old, new = (BlindScore(value=value, **facts) for value in (0.75, 0.25))
+    monkeypatch.setattr(blind_baseline, "measure_by_folds", lambda items, suite: [new])
+    monkeypatch.setattr(blind_baseline, "blind_subject", lambda items, card, *rest: card)
+    write_blind(root, BlindCard(method="by hand", scores=(old,)))
+    for subject, score in (("fake:chance", old), (None, new)):
+        blind_baseline.blind(str(root), subject, None, None, 1)
+        card = read_itemset(root).blind
+        assert card is not None
+        assert card.scores == (score,)
 
 
 @pytest.mark.slow
