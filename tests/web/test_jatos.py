@@ -242,6 +242,13 @@ def test_a_torn_last_line_is_left_out_and_counted(
     ]
 
 
+def test_a_name_adds_no_line_to_a_warning(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(as_text(rows_of_form(plan, "a\nsnellen: all is well", 0))[:-20], "utf-8")
+    pairs(read_folder([path]))
+    assert caplog.messages == [f"{path}: a snellen: all is well: rows left out: 1 (torn last line)"]
+
+
 def test_a_file_cut_anywhere_loses_only_the_torn_row(tmp_path: Path, plan: StudyPlan) -> None:
     rows = rows_of_form(plan, "p", 0)
     text = as_text(rows).encode()

@@ -317,7 +317,7 @@ class _ParticipantRows:
 
     def submission(self, source: str) -> Submission:
         for reason, count in self.counts.items():
-            log.warning("%s: %s: rows left out: %d (%s)", source, self.name, count, reason)
+            log.warning("%s: %s: rows left out: %d (%s)", source, short_reason(self.name, 80), count, reason)
         rows = [self.rows[number] for number in sorted(self.rows)]
         return Submission(self.name, (*self.bad_lines, *rows), source)
 
