@@ -138,6 +138,12 @@ def test_a_database_of_a_stranger_leads_nowhere_else_and_runs_nothing(tmp_path: 
         link.unlink()
         path.unlink(missing_ok=True)
         assert (tmp_path / "elsewhere").read_bytes() == b""
+    (tmp_path / "elsewhere").unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SnellenError, match="a link, or a journal"):
+        Store(path, "hash")
+    assert not (tmp_path / "elsewhere").exists(), "what a link leads to is not created"
+    path.unlink()
     for statement in statements:
         with closing(sqlite3.connect(path)) as connection:
             connection.executescript(statement)

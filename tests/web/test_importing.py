@@ -31,6 +31,7 @@ from snellen.exam.examination import Examination
 from snellen.exam.verification import check_replies
 from snellen.reports import load_run
 from snellen.reports.loading import gather
+from snellen.runs.scores.judgements import write_sample, write_sample_items
 from snellen.stimuli.scenes import MATERIALS, SHAPES
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
@@ -40,7 +41,7 @@ from snellen.web.building import build_study
 from snellen.web.databases import connect
 from snellen.web.design import BlockDesign, StudyDesign, read_design
 from snellen.web.explorer.content import explorer_content
-from snellen.web.forgetting import forget
+from snellen.web.forgetting import TEXTS, forget
 from snellen.web.importing import admit_all, import_study, read_refused, read_results_of
 from snellen.web.pages import accepted_texts, as_recorded
 from snellen.web.participants import PEOPLE, Participant, as_participants, people_table
@@ -761,6 +762,40 @@ def test_refused_rows_are_counted_for_their_own_person(filled: FilledStudy, tmp_
     table = pd.read_csv(tmp_path / "people" / PEOPLE)
     counts = dict(zip(table["answered"] > 3, table["rows_left_out"], strict=True))
     assert counts == {True: 0, False: 2}
+
+
+def test_a_receipt_names_what_may_have_the_person_and_what_was_not_searched(
+    filled: FilledStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the imported folder, too; samples for judges have people's words without a name."""
+    root, work = tmp_path / "study", tmp_path
+    shutil.copytree(filled.root, root)
+    service = open_service(root)
+    for number in range(2):
+        opening = partial(take_slot, link=service.links[0], secret="", parameters={}, forms=3)
+        slot = service.database.submit(opening).result()
+        for row in _with(0, code=f"code-{number}")(filled.forms[number]):
+            service.database.submit(partial(keep_row, slot=slot, record_row=row)).result()
+    service.database.close()
+    (examination,) = import_study(root, read_results_of(root, []), work / "people")
+    items, verdicts = examination.items, {"judge": {answer.item_id: answer for answer in examination.responses}}
+    (work / "checks").mkdir()
+    write_sample(work / "checks" / "sample.csv", items.items, verdicts, 1, 0)
+    write_sample_items(work / "queue", items.items, verdicts, 1, 0, items.media)
+    (work / "other").mkdir()
+    (work / "other" / "notes.md").write_text("human:another/p01, and human:trial/p09")
+    texts = [path for path in work.rglob("*") if path.suffix in TEXTS]
+    monkeypatch.setattr("snellen.web.forgetting.MAX_FILES", len(texts) + 1)  # the list of the removed; no image
+    receipt = forget(root, "code-0", [])
+    places = {str(Path(path).relative_to(work)) for path in receipt["may_still_be_in"]}
+    assert {"people", "checks/sample.csv", "queue"} <= places
+    assert not any(path.startswith("other") for path in places)
+    assert receipt["not_searched"] == ""
+    monkeypatch.setattr("snellen.web.forgetting.MAX_FILES", 1)
+    monkeypatch.setattr("snellen.web.forgetting.MAX_CARD_BYTES", 1)
+    result = snellen("study", "forget", str(root), "code-1")
+    assert f"closed to you: {work} beyond 1 files, {work}/" in result.stdout
+    assert "(2 in all).\n" in result.stdout
 
 
 def test_a_person_who_only_opened_the_study_is_forgotten(

@@ -20,7 +20,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.web import jatos
-from snellen.web.admission import BadLine, ReadRow, Submission
+from snellen.web.admission import BadLine, ReadRow, Submission, admit
 from snellen.web.jatos import read_archive, read_folder, write_jzip
 from snellen.web.participants import as_participants
 from snellen.web.plan import RecordRow, Start, StudyPlan
@@ -242,6 +242,13 @@ def test_a_torn_last_line_is_left_out_and_counted(
     ]
 
 
+def test_a_name_adds_no_line_to_a_warning(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(as_text(rows_of_form(plan, "a\nsnellen: all is well", 0))[:-20], "utf-8")
+    pairs(read_folder([path]))
+    assert caplog.messages == [f"{path}: a snellen: all is well: rows left out: 1 (torn last line)"]
+
+
 def test_a_file_cut_anywhere_loses_only_the_torn_row(tmp_path: Path, plan: StudyPlan) -> None:
     rows = rows_of_form(plan, "p", 0)
     text = as_text(rows).encode()
@@ -375,6 +382,23 @@ def test_one_result_is_of_one_person(tmp_path: Path, plan: StudyPlan, caplog: py
     (line,) = second.rows
     assert (second.name, isinstance(line, BadLine)) == ("q", True), "this one is refused"
     assert caplog.messages == [f"{path}: study_result_1: rows of 2 people; one result is of one person"]
+
+
+@pytest.mark.parametrize("kind", ["form", "torn start", "torn start and rows"])
+def test_what_stands_before_the_start_in_a_result_is_bad_lines_of_its_person(
+    tmp_path: Path, plan: StudyPlan, kind: str
+) -> None:
+    """Another component's data, and a start that a reload repeats; of a torn start the rows have nobody."""
+    rows = rows_of_form(plan, "p", 0)
+    torn = as_text(rows[:1])[:120]
+    before = {"form": "age=30", "torn start": torn, "torn start and rows": f"{torn}\n{as_text(rows[1:3])}"}[kind]
+    path = write_results(tmp_path / "a.zip", {(1, 1): before, (1, 2): as_text(rows)})
+    (submission,) = read_archive(path)
+    assert [row for row in submission.rows if isinstance(row, RecordRow)] == rows
+    bad_lines = [row for row in submission.rows if isinstance(row, BadLine)]
+    assert len(bad_lines) == {"form": 1, "torn start": 0, "torn start and rows": 3}[kind]
+    accepted, refused = admit(submission, plan, leave_out=True)
+    assert (accepted, len(refused)) == (rows, len(bad_lines)), "--skip-bad leaves out these lines alone"
 
 
 def test_unreadable_lines_and_missing_results_are_counted_up_to_a_limit(

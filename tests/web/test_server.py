@@ -104,6 +104,7 @@ def test_links_are_renewed_while_the_server_runs(visitor: Visitor) -> None:
     assert personal == f"{visitor.link}#continue={secret}"
     (fresh,) = addresses(visitor.root, "", renew=True)
     assert fresh != visitor.link
+    assert addresses(visitor.root, "", "p01") == [f"{fresh}#continue={secret}"], "a new personal link (docs/people.md)"
     refused(visitor.client.get(visitor.link), 404)
     refused(visitor.open(secret=secret), 404)
     later = Visitor(visitor.client, visitor.root, visitor.plan, fresh)

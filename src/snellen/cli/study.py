@@ -221,6 +221,8 @@ def forget(
         print(f"runs written again without this person: {folder}")
     for folder in receipt["may_still_be_in"]:
         print(f"may still have this person: {folder}")
+    if receipt["not_searched"]:
+        print(receipt["not_searched"])
     print(f"not touched: {receipt['not_touched']}")
     print(f"receipt: {receipt['receipt']}")
 

@@ -16,7 +16,8 @@ from snellen.analysis.studies.people import HUMAN
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.trees import refuse_links
-from snellen.core.storage.user_files import MAX_CARD_BYTES, file_fault
+from snellen.core.storage.user_files import MAX_CARD_BYTES, is_file, read_file
+from snellen.runs.scores.judgements import SAMPLE_COLUMNS
 from snellen.web import databases, store
 from snellen.web.admission import code_digest, person_digests, start_digest
 from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_refused
@@ -24,7 +25,11 @@ from snellen.web.plan import RecordRow, Start
 from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten, read_study, write_private
 
 TEXTS, MAX_FILES = (".json", ".jsonl", ".csv", ".tsv", ".html", ".md", ".yaml"), 20_000
-"""Files that are searched for people's names, and the greatest number of entries of a folder."""
+"""Files that are searched for people's names, and the greatest number of them in a folder."""
+MAX_UNSEARCHED = 10
+"""Files and folders not searched that a receipt names."""
+_SAMPLE = re.compile(("[,;\t]".join(SAMPLE_COLUMNS) + '|"source": *"judgement sample"').encode())
+"""In a sample for people who judge, which has words without the name of who wrote them."""
 
 
 def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
@@ -83,6 +88,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         if folder not in written:
             kept = [row for row in read_refused(folder) if recognised.isdisjoint(row.digests.split())]
             write_refused(folder, [row for row in kept if row.person != participant])
+    holders, not_searched = _products(root, folders, aliases, {stored.name for stored in in_database})
     receipt = {
         "study": root.resolve().name,
         "person": participant,
@@ -90,7 +96,8 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         "rows_deleted_from_database": deleted,
         "write_ahead_log": "may hold copies until the server stops" if has_copies else "overwritten",
         "folders_written_again": list(map(str, dict.fromkeys([*written, *refused_in]))),
-        "may_still_be_in": _products(root, folders, aliases),
+        "may_still_be_in": holders,
+        "not_searched": not_searched,
         "not_touched": "what may still have the person, and files elsewhere or packed: delete or write them again",
     }
     path = root / f"forgotten-{hashlib.sha256(next(iter(persons or {participant})).encode()).hexdigest()[:8]}.json"
@@ -98,22 +105,36 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     return {**receipt, "receipt": str(path)}
 
 
-def _products(root: Path, folders: Sequence[Path], aliases: Collection[str]) -> list[str]:
-    """Folders beside the study and the imported ones that have text on all people of the study, or on this person.
+def _products(
+    root: Path, folders: Sequence[Path], aliases: Collection[str], names: Collection[str]
+) -> tuple[list[str], str]:
+    """What beside the study and the imported folders may have the person, and a sentence on what was not searched.
 
-    Imported folders have the others' runs: there, only text on the person counts.
+    These are folders with text on all people of the study, or on this person under an alias or a name in the database,
+    and samples for people who judge. Imported folders have the others' runs: there, only the aliases count.
     """
     study = re.escape(f"{HUMAN}{read_study(root).name}")
-    person = rf"{study}/(?:{'|'.join(map(re.escape, aliases))})(?!\w)" if aliases else r"(?!)"
+    alias, person = (
+        rf"{study}/(?:{'|'.join(map(re.escape, some))})(?!\w)" if some else r"(?!)"
+        for some in (aliases, {*aliases, *names})
+    )
     anybody, imports = re.compile(rf"{person}|{study}(?![\w/-])".encode()), [path.resolve() for path in folders]
-    named, holders = re.compile(person.encode()), set[str]()
+    named, holders, unsearched = re.compile(alias.encode()), set[str](), set[str]()
     for place in sorted({path.resolve().parent for path in (root, *folders)}):
-        for path in islice(place.rglob("*"), MAX_FILES):
-            if path.suffix in TEXTS and not file_fault(path, MAX_CARD_BYTES):
-                pattern = named if any(path.is_relative_to(folder) for folder in imports) else anybody
-                with contextlib.suppress(PermissionError):  # of others
-                    holders |= {str(path.parent)} if pattern.search(path.read_bytes()) else set()
-    return sorted(holders)
+        texts = (path for path in place.rglob("*") if path.suffix in TEXTS and is_file(path))
+        for path in islice(texts, MAX_FILES):
+            try:
+                content = read_file(path, MAX_CARD_BYTES)
+            except OSError:  # too large, or of others
+                unsearched.add(str(path))
+                continue
+            pattern = named if any(path.is_relative_to(folder) for folder in imports) else anybody
+            if (is_sample := bool(_SAMPLE.search(content))) or pattern.search(content):
+                holders.add(str(path if is_sample and path.suffix != ".json" else path.parent))
+        unsearched |= {f"{place} beyond {MAX_FILES} files" for _ in islice(texts, 1)}
+    listed = f"{', '.join(sorted(unsearched)[:MAX_UNSEARCHED])} ({len(unsearched)} in all)"
+    sentence = f"Not searched, as too many, too large or closed to you: {listed}." if unsearched else ""
+    return sorted(holders), sentence
 
 
 def _in_database(root: Path) -> Iterator[store.Stored]:

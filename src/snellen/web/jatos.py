@@ -20,7 +20,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from snellen.core.grouping import lists_by_key
 from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
-from snellen.web.admission import BadLine, Submission, start_digest
+from snellen.web.admission import BadLine, ReadRow, Submission, start_digest
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
 from snellen.web.record_lines import CHECKSUM, MAX_LINE, parse_line
@@ -168,7 +168,15 @@ def read_archive(path: Path) -> Iterator[Submission]:
 
 
 def _of_one_person(people: Sequence[Submission], source: str) -> Iterator[Submission]:
-    """The submissions of one study result, which is one person's: rows under another start are refused."""
+    """The submissions of one study result, which is one person's: rows under another start are refused.
+
+    Lines before the first start are bad lines of that person.
+    """
+    if len(people) > 1 and not any(map(_is_start, people[0].rows)):
+        stray, first, *rest = people
+        reason = "The row stands before the first start."
+        bad_lines = [row if isinstance(row, BadLine) else BadLine(0, reason) for row in stray.rows]
+        people = [replace(first, rows=(*bad_lines, *first.rows)), *rest]
     yield from people[:1]
     if len(people) > 1:
         log.warning("%s: rows of %d people; one result is of one person", source, len(people))
@@ -309,7 +317,7 @@ class _ParticipantRows:
 
     def submission(self, source: str) -> Submission:
         for reason, count in self.counts.items():
-            log.warning("%s: %s: rows left out: %d (%s)", source, self.name, count, reason)
+            log.warning("%s: %s: rows left out: %d (%s)", source, short_reason(self.name, 80), count, reason)
         rows = [self.rows[number] for number in sorted(self.rows)]
         return Submission(self.name, (*self.bad_lines, *rows), source)
 
@@ -373,5 +381,5 @@ def _is_torn(line: str) -> bool:
     return False
 
 
-def _is_start(entry: RecordRow | str) -> bool:
+def _is_start(entry: ReadRow | str) -> bool:
     return isinstance(entry, RecordRow) and isinstance(entry.record, Start)

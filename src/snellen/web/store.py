@@ -21,6 +21,7 @@ from typing import Any, TypeAlias, cast
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
+from snellen.core.storage.system_calls import UNFOLLOWED
 from snellen.web.admission import FormProgress
 from snellen.web.databases import TABLES, connect, open_database
 from snellen.web.plan import RecordRow
@@ -73,7 +74,8 @@ class Store:
         self._queue: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
         self._path = path
         with _faults(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # before anything is written
+            if not path.is_symlink():  # which `connect` refuses
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | UNFOLLOWED, 0o600))  # before anything is written
             with contextlib.closing(connect(path)) as connection:
                 connection.executescript(TABLES)
                 connection.execute("INSERT OR IGNORE INTO facts VALUES ('plan_hash', ?)", (plan_hash,))
