@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.exam.examine import examine, run
+from snellen.exam.items import find_items
 from snellen.runs.sets.generated_sets import itemset_folder
 from snellen.suites import SUITES
 
@@ -67,6 +69,27 @@ def test_code_is_asked_anew(tmp_path: Path) -> None:
     for word in ("left", "right"):
         examination = examine(lambda parts: word, "thresholds", limit=LIMIT, show_progress=False)  # noqa: B023
         assert {response.text for response in examination.responses} == {word}
+
+
+@pytest.mark.parametrize("is_drawn", [False, True])
+def test_code_that_was_stopped_in_the_opening_is_asked_anew(is_drawn: bool) -> None:
+    """Its code is the same, but its model may have been trained further meanwhile."""
+    words, count = ["left"], itertools.count(1)
+
+    def stop() -> None:
+        if next(count) == 3:
+            raise SnellenError("stopped")
+
+    def answer(parts: Any) -> str:
+        return words[0]
+
+    with pytest.raises(SnellenError, match="stopped"):
+        examine(answer, "thresholds", limit=LIMIT, show_progress=False, after_call=stop)
+    if is_drawn:
+        find_items("thresholds", limit=LIMIT, test_only=True, show_progress=False)
+    words[0] = "right"
+    examination = examine(answer, "thresholds", limit=LIMIT, show_progress=False)
+    assert {response.text for response in examination.responses} == {"right"}
 
 
 @pytest.mark.parametrize("out", [("--out", "run"), ()])

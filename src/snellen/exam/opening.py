@@ -46,10 +46,10 @@ def ask_opening(
     address = f"{name}/{task}"
     key = digest([list(names), options.seed, options.limit, options.repeats], 12)
     folder = home() / "openings" / f"{itemset_folder(address, limit, test_only=True).name}-{key}"
-    if is_itemset(itemset_folder(name, options.limit, test_only=True)):
-        return folder if folder.is_dir() else None
     if is_code:
         shutil.rmtree(folder, ignore_errors=True)
+    if is_itemset(itemset_folder(name, options.limit, test_only=True)):
+        return folder if folder.is_dir() else None
     items = find_items(address, limit=limit, test_only=True, show_progress=options.show_progress)
     if options.show_progress:
         sys.stderr.write(f"snellen: {task} is asked while the other items are drawn\n")
