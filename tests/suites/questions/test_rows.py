@@ -183,13 +183,13 @@ def test_a_plan_writes_nothing(tmp_path: Path) -> None:
 
 def test_each_seed_draws_other_questions_in_the_order_of_the_table(tmp_path: Path) -> None:
     rows = [{"question": f"What is {n}?", "answer": "x", "image": tables.image_text(n)} for n in range(20)]
-    drawn = [
+    samples = [
         [item.question for item in build(tmp_path / f"{n}", rows, n=6, seed=seed).items]
         for n, seed in enumerate((0, 0, 1, 2))
     ]
-    assert drawn[0] == drawn[1]
-    assert len({tuple(questions) for questions in drawn}) == 3
-    for questions in drawn:
+    assert samples[0] == samples[1]
+    assert len({tuple(questions) for questions in samples}) == 3
+    for questions in samples:
         assert questions == [row["question"] for row in rows if row["question"] in questions]
         assert len(questions) == 6
 
