@@ -78,7 +78,7 @@ def _questions(sample: Sample, images: Path, labels: list[str], seed: int) -> It
             text = f"Does the image show this: {label}?"
             yield BoxQuestion(f"{image}/is-there/{label}", image, "is-there", text, answer, px)
     for label, boxes in marked.items():
-        is_single = len(boxes) == 1 and label not in open_labels
+        is_single = len(boxes) == 1 and label not in open_labels and not sample.lost
         if is_single and sample.size and (ninth := _ninth(boxes[0], sample.size)):
             text = f"In which part of the image is this: {label}?"
             yield BoxQuestion(f"{image}/where/{label}", image, "where", text, ninth, _side(boxes[0]))
