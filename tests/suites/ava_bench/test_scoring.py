@@ -163,6 +163,17 @@ def test_adjacent_depths_may_round_to_the_same_number(tmp_path: Path) -> None:
     )
 
 
+def test_errors_of_near_things_are_capped_under_strict_and_so_is_their_chance() -> None:
+    """The truth is 0.5 m: 1.5 m and 2.5 m are wrong by 2 and 4 times as much, under `strict` by 1 time."""
+    box, bins = (10.0, 20.0, 50.0, 60.0), ("0-1", "1-2", "2-3")
+    item = absolute_depth_item(item_source("7"), "cup", box, depth_m=0.4, bins=bins, scene_type="indoor")
+    for protocol, errors in (("strict", (0, 1, 1)), ("published", (0, 2, 4))):
+        metric = ability_named("absolute-depth").protocols[protocol].metrics[0]
+        keys = bins if protocol == "strict" else (0.5, 1.5, 2.5)
+        assert [metric.score(item, key) for key in keys] == pytest.approx(errors)
+        assert metric.chance(item) == pytest.approx(sum(errors) / 3)
+
+
 def test_the_next_bin_confirms_a_distance_and_no_farther_one() -> None:
     box = (10.0, 20.0, 50.0, 60.0)
     item = absolute_depth_item(
