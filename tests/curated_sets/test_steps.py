@@ -94,7 +94,10 @@ def test_a_result_must_be_about_the_same_items(tmp_path: Path) -> None:
     result = StepResult("m", write_itemset(tmp_path, items, source="x", recipe={}), decisions={"c0": "keep"})
     STEP.check(items, result)
     assert (STEP.read([], result), result.answers) == (1, {"c0": "keep"})
-    for others, odd in ((STEP.make_items(["red", "green"]), "c1"), (items[:1], "c1"), ([*items, items[0]], None)):
+    more = STEP.make_items(["red", "blue", "green"])
+    for others, odd in (
+        (STEP.make_items(["red", "green"]), "c1"), (items[:1], "c1"), (more, "c2"), ([*items, items[0]], None)
+    ):  # fmt: skip
         if odd is None:
             STEP.check(others, result)
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -75,6 +76,13 @@ def test_the_true_option_may_be_drawn_at_any_position() -> None:
     assert set(positions) == set(range(10))
     assert set(draw_options("n7", names, 100, np.random.default_rng(0))) == set(names)
     assert draw_options("n7", names, 0, np.random.default_rng(0)) == ("n7",)
+
+
+def test_options_do_not_depend_on_the_order_in_which_the_names_are_given() -> None:
+    """With a generator that leaves every order as it is, the others follow by the alphabet, in every process."""
+    names = [f"n{n}" for n in range(50, 10, -1)]
+    unmixed = Mock(permutation=np.arange)
+    assert draw_options("n30", names, 9, unmixed) == ("n30", *(f"n{n}" for n in range(11, 19)))
 
 
 def test_remainders_go_to_the_largest_and_then_to_the_earlier() -> None:

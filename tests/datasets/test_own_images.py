@@ -12,7 +12,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.datasets import own_images
 from snellen.datasets.hub_tables import open_shard
-from snellen.datasets.image_files import ImageFile, inspect_file, levels_fault
+from snellen.datasets.image_files import ORIENTATION, ImageFile, image_oddity, inspect_file, is_turned, levels_fault
 from snellen.datasets.own_images import read_own_images
 from snellen.datasets.sample import Note
 from tests.helpers.own_images import class_folders, draw_image
@@ -124,3 +124,11 @@ def test_a_jpeg_cut_short_is_found_and_one_with_further_data_is_whole(tmp_path: 
 )  # fmt: skip
 def test_levels_from_0_to_255_are_shown(kind: type, levels: tuple[float, float], is_shown: bool) -> None:
     assert (levels_fault(Image.fromarray(np.array([levels], kind))) == "") is is_shown
+
+
+@pytest.mark.parametrize("flag", range(10))
+def test_every_flag_that_turns_or_mirrors_an_image_is_found(flag: int) -> None:
+    """EXIF's 1 is upright, 2, 4, 5 and 7 mirror, 3, 6 and 8 turn; 0 and 9 mean nothing."""
+    image = Image.new("RGB", (4, 4))
+    image.getexif()[ORIENTATION] = flag
+    assert (is_turned(image), image_oddity(image) != "") == (flag in range(2, 9),) * 2

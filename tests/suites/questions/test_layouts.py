@@ -122,6 +122,11 @@ def test_the_json_of_llava(tmp_path: Path) -> None:
     )
     (item,) = tables.build_set(tmp_path / "t.json", tmp_path / "set").items
     assert (item.item_id, item.question, item.answer_kind, item.answer) == ("a", "<image>\nHow many?", "integer", 3)
+    for other in ([*turns, *turns], [*turns, turns[0]], turns[::-1], [*turns, "Bye."]):
+        rows = [{"image": "0.png", "conversations": spoken} for spoken in (turns, other)]
+        (tmp_path / "t.json").write_text(json.dumps(rows))
+        with pytest.raises(SnellenError, match="row 2, column `all`: `conversations` is not one question"):
+            tables.build_set(tmp_path / "t.json", tmp_path / "other")
 
 
 def test_a_folder_of_images_with_its_table(tmp_path: Path) -> None:

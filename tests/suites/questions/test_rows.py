@@ -77,12 +77,14 @@ def test_a_row_keeps_its_names_images_and_options(tmp_path: Path) -> None:
     many = read(tmp_path, {"options": [f"thing {n}" for n in range(27)]}).options
     assert (many[0], many[-1]) == (("1", "thing 0"), ("27", "thing 26"))
     assert read(tmp_path, {"options": [1.0, 2.5, 3]}).options == (("A", "1"), ("B", "2.5"), ("C", "3"))
+    assert read(tmp_path, {"options": {"A": "red", "B": "blue"}}).options == (("A", "red"), ("B", "blue"))
     assert read(tmp_path, {"options": ["A. red", "B. blue"], "answer": ["B. blue", "red"]}).answer == ["blue", "red"]
     assert read(tmp_path, {"question": "Which?\n(a) red\n(b) blue", "answer": "a long word"}).options == ()
     bad: list[tuple[str, Any, str]] = [
         ("task", "x" * 201, ".* is not a name of at most 200"), ("image", "", "no image"),
         ("split", "exam", "split 'exam'; write train"), ("options", ["red", None], "an empty option"),
         ("options", ["red"], "only one option"), ("options", 3, "3 is not a list of options"),
+        *(("options", dict.fromkeys(keys, "x"), ".* is not a list of options") for keys in ("BA", "AC", "ab")),
     ]  # fmt: skip
     for column, cell, problem in bad:
         with pytest.raises(BadRow, match=f"column `{column}`: {problem}"):

@@ -300,6 +300,19 @@ def test_published_pairs_have_the_printed_denominators() -> None:
     assert units.index.name == "group_id"
 
 
+@pytest.mark.parametrize(("values", "is_right"), [((1, 1, 0, 1), 0), ((1, 1, 1, 0), 0), ((0, 0, 1, 1), 1)])
+def test_of_a_published_comparison_with_a_repeated_id_the_last_statements_count(
+    values: tuple[int, ...], is_right: int
+) -> None:
+    rows = [
+        {"group_id": "7", "cluster_id": "7", "item_id": f"{n // 2}-{'pn'[n % 2]}", "chance": 0.5,
+         "value": float(value), "metric": "pair_accuracy"}
+        for n, value in enumerate(values)
+    ]  # fmt: skip
+    units = protocols("oc-cpr")["published"].units(pd.DataFrame(rows))
+    assert (list(units["value"]), list(units["chance"])) == ([is_right], [1 / 4])
+
+
 def test_every_task_has_its_protocols() -> None:
     assert set(protocols("oc-cnt")) == {"strict", "published", "vlmevalkit"}
     assert set(protocols("oc-vid")) == {"strict", "published"}

@@ -178,6 +178,17 @@ def test_a_stopped_training_resumes_bitwise(scope: Any, tmp_path: Path) -> None:
     assert not equal(uninterrupted, final(toy(tmp_path / "other", replace(stage, seed=1))))
 
 
+def test_the_time_before_a_stop_counts(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        module.train(toy(tmp_path, interval=1, tick=stopping(2)))
+    tensors, facts = tensor_files.read_tensors(tmp_path / module.CHECKPOINT)
+    tensor_files.write_tensors(tmp_path / module.CHECKPOINT, tensors, facts | {"seconds": 5000.0})
+    again = toy(tmp_path)
+    progress = module.train(again)
+    assert progress.seconds > 5000 > facts["seconds"] > 0
+    assert (len(progress.losses), progress.losses[:1]) == (again.steps, tensors["losses"].tolist())
+
+
 def test_micro_batches_change_only_rounding(tmp_path: Path) -> None:
     stage = replace(FIT, lora_dropout=0.0)
     first, second = (final(toy(tmp_path / str(size), stage, micro_batch=size)) for size in (16, 3))

@@ -124,16 +124,14 @@ def test_a_box_on_the_padding_is_left_out_when_its_image_is_known(tmp_path: Path
 
 
 def test_tables_may_have_plain_bytes_conversations_as_json_and_no_ids(tmp_path: Path) -> None:
+    """Records without an id are numbered through all files of an ability."""
     rows = [record("counting", n, str(n + 1)) for n in range(3)]
     cells = [{**row, "id": None, "conversations": json.dumps(row["conversations"])} for row in rows]
-    path = tmp_path / "in" / "train" / "Counting" / "train-00001-of-00001.parquet"
-    path.parent.mkdir(parents=True)
-    pq.write_table(
-        pa.Table.from_pylist(
-            cells, pa.schema(dict.fromkeys(("id", "conversations"), pa.string()) | {"image": pa.binary()})
-        ),
-        path,
-    )
+    folder = tmp_path / "in" / "train" / "Counting"
+    folder.mkdir(parents=True)
+    schema = pa.schema(dict.fromkeys(("id", "conversations"), pa.string()) | {"image": pa.binary()})
+    for number, part in ((1, cells[:2]), (2, cells[2:])):
+        pq.write_table(pa.Table.from_pylist(part, schema), folder / f"train-0000{number}-of-00002.parquet")
     items = built(tmp_path / "in", tmp_path / "out")
     by_id = {item.provenance["id"]: item for item in items.items}
     assert {name: item.answer for name, item in by_id.items()} == {f"Counting_{n:08d}": n + 1 for n in range(3)}

@@ -305,6 +305,21 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     )
 
 
+def test_images_and_videos_outside_their_folders_are_refused_even_if_they_exist(tmp_path: Path) -> None:
+    root = release(tmp_path / "vlm2")
+    image, videos = shutil.copy(root / OC / "1.png", root / "data/oc"), root / "data/pc/video/UNI"
+    video = (videos / "walk_AB_1.mp4").rename(videos.parent / "walk_AB_1.mp4")
+    images = ["../1.png", str(image)]
+    pair, film = LINES["oc/vanilla/oc_cpr.jsonl"][0], LINES["pc/vallina/pc_v_open-ended.jsonl"][1]
+    write(root, "oc/vanilla/oc_cpr.jsonl", [json.dumps({**pair, "images": images})])
+    vids = ("../walk_AB_1", str(video.with_suffix("")))
+    write(root, "pc/vallina/pc_v_open-ended.jsonl", [json.dumps({**film, "vid": vid}) for vid in vids])
+    with pytest.raises(SnellenError) as error:
+        built(root, tmp_path / "out", tasks=("oc-cpr", "pc-vid"))
+    for problem in (f"images: {', '.join(images)} is outside {OC}", "line 1: vid: ", "line 2: vid: "):
+        assert problem in str(error.value)
+
+
 @pytest.mark.filterwarnings("ignore:read leniently:UserWarning")
 def test_lenient_reading_loses_nothing_and_counts_its_changes(tmp_path: Path) -> None:
     root = release(tmp_path / "vlm2")
