@@ -115,16 +115,19 @@ def test_the_terminal_has_one_row_for_all_people(report: Report) -> None:
 
 
 def test_a_study_with_a_participant_who_built_an_item_is_flagged() -> None:
-    """And a model, also if it is examined with settings of its own."""
-    built = SimpleNamespace(item_id="a", provenance={"construction_subjects": ["human:eyes/p01", "chat:m"]})
+    """And a model, also if it built or is examined with settings of its own."""
+    built = SimpleNamespace(
+        item_id="a", provenance={"construction_subjects": ["human:eyes/p01", "chat:m", "chat:n?seed=2"]}
+    )
     other = SimpleNamespace(item_id="b", provenance={})
     responses = [
         SimpleNamespace(item_id=item_id, subject=subject, condition="vanilla", task="finding")
         for item_id in ("a", "b")
-        for subject in ("human:eyes", "human:ears", "chat:m", "chat:m?temperature=1", "chat:m2")
+        for subject in ("human:eyes", "human:ears", "chat:m", "chat:m?temperature=1", "chat:m2", "chat:n")
     ]
     run: Any = SimpleNamespace(items=SimpleNamespace(items=[built, other]), responses=responses)
-    assert built_by(run) == {("finding", name): 1 for name in ("human:eyes", "chat:m", "chat:m?temperature=1")}
+    names = ("human:eyes", "chat:m", "chat:m?temperature=1", "chat:n")
+    assert built_by(run) == {("finding", name): 1 for name in names}
 
 
 def test_people_on_other_items_are_not_a_ceiling(items: ItemSet, tmp_path: Path) -> None:

@@ -340,12 +340,13 @@ def built_by(run: Run) -> dict[tuple[str, str], int]:
     for item in run.items.items:
         builders = item.provenance.get("construction_subjects") or ()
         names = [builders] if isinstance(builders, str) else list(map(str, builders))
-        makers[item.item_id] = frozenset([*names, *map(study_subject, names)])  # of people, all of their study
+        plain_names = (name.partition("?")[0] for name in names)  # with any settings
+        makers[item.item_id] = frozenset([*plain_names, *map(study_subject, names)])  # of people, all of their study
     if not any(makers.values()):
         return {}
     items_by_pair: dict[tuple[str, str], set[str]] = {}
     for response in run.responses:
-        if {response.subject, response.subject.partition("?")[0]} & makers[response.item_id]:
+        if response.subject.partition("?")[0] in makers[response.item_id]:
             items_by_pair.setdefault((response.task, arm_name(response.subject, response.condition)), set()).add(
                 response.item_id
             )
