@@ -286,6 +286,10 @@ def test_results_that_an_archive_lists_and_lacks_are_named(tmp_path: Path, plan:
     path = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))}, metadata)
     first, second = read_archive(path)
     assert first.name == "p"
+    reloaded = metadata.replace('[{"id": 2,', '[{"id": 9, "data": {"size": 0}}, {"id": 2,')
+    assert reloaded != metadata
+    texts = {(1, 1): as_text(rows_of_form(plan, "p", 0))}
+    assert len(list(read_archive(write_results(tmp_path / "b.zip", texts, reloaded)))) == 2, "one of two has data"
     assert (second.name, second.source) == ("study_result_2", f"{path}: study_result_2")
     (line,) = second.rows
     assert isinstance(line, BadLine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -22,6 +23,7 @@ from snellen.core.storage.user_files import (
     bounded_literal,
     distinct,
     file_fault,
+    file_mark,
     leads_outside,
     read_bytes,
     read_file,
@@ -188,6 +190,12 @@ def test_long_literals_are_lists_of_texts_only(monkeypatch: pytest.MonkeyPatch) 
     for text in ("(1, 2, 3, 4)", "[[], [], [], []]"):
         with pytest.raises(ValueError, match=r"Expecting value|more than 3 values"):
             bounded_literal(text)
+
+
+def test_the_mark_of_a_file_covers_all_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_files, "_PIECE", 4)
+    (tmp_path / "f").write_bytes(b"0123456789")
+    assert file_mark(tmp_path / "f") == hashlib.sha256(b"0123456789").hexdigest()
 
 
 def test_a_missing_file_is_distinguished_from_one_that_is_not_read(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_requests_are_those_of_a_run_and_results_score_like_it(
     with StubServer(lambda request: "yes" if len(request.images[0]) % 2 else "no") as server:
         monkeypatch.setenv("LOCAL_BASE_URL", server.url)
         monkeypatch.setenv("LOCAL_API_KEY", "none")
-        subject = make_chat("openai-api/local/m", {"max_tokens": "16"})
+        subject = make_chat("openai-api/local/m", {"max_tokens": "16", "max_px": "100"})
         assert isinstance(subject, ChatSubject)
         points = parse_conditions(suite_of(items).axes, condition)
         count = write_batch(tmp_path / "b.jsonl", items, subject, points, seed=seed)

@@ -50,6 +50,14 @@ def test_packages_have_scores_of_the_current_suite(name: str) -> None:
     assert all(score.n >= 500 for score in whole.values())  # groups of two items are one unit
 
 
+def test_scores_of_a_package_are_of_its_usual_recipe_alone() -> None:
+    suite = SUITES.get("combo")
+    assert recipe_card(suite, {}) is not None
+    for changed in ({"balance": "paper"}, {"settings": {"level": "2"}}):
+        assert recipe_card(suite, changed) is None
+    assert recipe_card(SUITES.get("questions"), {}) is None
+
+
 def test_known_leaks_are_named() -> None:
     """Materials and colours cannot be uniform together: rubber and metal have five colours, glass and wood none."""
     suite = SUITES.get("combo")

@@ -147,13 +147,13 @@ def test_blind_questions_are_struck_and_asked_no_more(reduced: ItemSet) -> None:
 
 
 def test_only_questions_that_words_may_tell_are_asked_blind(tmp_path: Path) -> None:
-    """Two have the same words and other answers; of one there are training items, which are at full size alone."""
-    rows = [("Which?", "red", "test"), ("Which?", "green", "test")]
+    """Two have the same words and other answers, two the same answer; one has training items, at full size alone."""
+    rows = [*(("Which?", name, "test") for name in ("red", "green")), *2 * [("What is it?", "blue", "test")]]
     sources = write_table(tmp_path, [*rows, *(("Which of these?", "red", split) for split in ("test", "train"))])
     items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
-    assert {item.question for item in items if level_of(item) < 0} == {"Which of these?"}
+    assert {item.question for item in items if level_of(item) < 0} == {"Which of these?", "What is it?"}
     assert [(item.question, level_of(item)) for item in items if item.split == "train"] == [("Which of these?", 0)]
-    assert len([item for item in items if item.split == "test" and level_of(item) >= 0]) == 3 * len(LEVELS)
+    assert len([item for item in items if item.split == "test" and level_of(item) >= 0]) == 5 * len(LEVELS)
 
 
 def test_options_in_another_order_are_the_same_words(tmp_path: Path) -> None:

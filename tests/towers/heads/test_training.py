@@ -81,6 +81,15 @@ def test_loss_is_the_mean_of_the_token_means_of_groups(tmp_path: Path) -> None:
     assert not torch.allclose(loss_of_all(by_token, 14), published, rtol=1e-4)
 
 
+def test_steps_after_a_stop_are_those_that_were_left() -> None:
+    stage = replace(STAGES["fit"], group=1, accumulation=1, epochs=3)
+    conversations = [Conversation(f"c{number}", ()) for number in range(2 * stage.batch + 4)]
+    steps = list(module.indices_by_step(stage, conversations, 0))
+    assert [len(step) for step in steps] == 3 * [stage.batch, stage.batch, 4]
+    for first in range(len(steps) + 1):
+        assert list(module.indices_by_step(stage, conversations, first)) == steps[first:]
+
+
 def test_weights_by_hand() -> None:
     """Groups of two with 2 + 1, 3 + 3 and 0 targets: 1 / (2 x 3), 1 / (2 x 6), and 0 without targets."""
 
