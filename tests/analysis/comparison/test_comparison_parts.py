@@ -25,6 +25,7 @@ from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.protocols import ACCURACY
+from snellen.suites.thresholds import SUITE as THRESHOLDS
 from tests.helpers.guard import run_of
 from tests.reports.exam import write_items
 
@@ -114,6 +115,33 @@ def test_unpaired_changes_are_corrected_over_all_tasks_and_conditions(items: Ite
     untested = [_results({**side, "low": NAN, "high": NAN}) for side in sides]
     (row,) = unpaired_changes(*(replace(run, results=table) for run, table in zip(runs, untested, strict=True)))
     assert (row.verdict, math.isnan(row.p)) == ("no interval", True)
+
+
+def test_a_threshold_measured_once_cannot_be_compared(items: ItemSet) -> None:
+    """One that was not understood, or is beyond the levels, in both runs has not changed."""
+    states = {
+        "acuity": ("value", "value"), "vernier": ("value", "question not understood"), "number": ("below", "value"),
+        "contrast": ("below", "below"), "length": ("below", "above"), "orientation": ("value", None),
+    }  # fmt: skip
+    runs = []
+    for side in (0, 1):
+        rows = [
+            {"task": task, "metric": main, "n": 30, "value": 3.0, "low": 2.0, "high": 4.0, "grade": "",
+             "state": "threshold", "reason": reasons[side]}
+            for task, reasons in states.items() if reasons[side]
+            for main in [THRESHOLDS.tasks[task].protocols["strict"].metrics[0].name]
+        ]  # fmt: skip
+        control = {**rows[0], "condition": "images=none", "reason": ("value", "above")[side]}
+        run = run_of(items, lambda item: 1.0, tasks=(), conditions={"vanilla": "original", "images=none": "none"})
+        runs.append(replace(run, suite=THRESHOLDS, results=_results(*rows, control)))
+    compared = changes(*runs)
+    assert list(compared.table["name"]) == ["acuity"]
+    assert set(compared.left_out) == {
+        "vernier [vanilla] (value → question not understood)", "number [vanilla] (below → value)",
+        "contrast [vanilla] (below)", "length [vanilla] (below → above)",
+        "orientation [vanilla] (value → not asked: never asked)",
+    }  # fmt: skip
+    assert compared.unpaired_items == Unpaired(only_before=60, only_after=30, neither=30)
 
 
 @pytest.mark.parametrize(
