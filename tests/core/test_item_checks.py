@@ -15,6 +15,25 @@ IMAGE = Media("a" * 64, "image", "png", 8, 8)
 PLAIN = Item("i", "s", "t", "?", (IMAGE,), "r", "choice", "i", "i", "i", options=(RED, BLUE))
 
 
+class Compared(str):
+    """A text that counts how often it is compared with another."""
+
+    counted = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.counted += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("repeated", ["key", "text"])
+def test_the_repeated_one_of_many_options_is_found_without_comparing_all(repeated: str) -> None:
+    options, fields = [Option(Compared(n), Compared(n)) for n in range(300)], dict[str, Any]({repeated: Compared(298)})
+    Compared.counted, options[-1] = 0, replace(options[-1], **fields)
+    assert "'298'" in str(item_fault(replace(PLAIN, options=tuple(options))))
+    assert Compared.counted < 1000
+
+
 def test_a_plain_item_is_valid() -> None:
     assert item_fault(PLAIN) is None
     assert media_fault(IMAGE) is None

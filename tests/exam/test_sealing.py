@@ -335,13 +335,28 @@ def test_the_seed_is_nowhere_until_it_is_revealed(exam: Exam, tmp_path: Path) ->
     assert exam.seal.seed in _content(exam.root), "the search finds it where it is"
 
 
-def test_a_build_killed_before_the_seed_was_removed_is_finished(tmp_path: Path) -> None:
+def test_no_moment_of_a_sealed_build_leaves_the_seed_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is written there, half or whole, a kill may leave."""
     seal = make_seal(SUITES.get("combo"), _options(Path(), tasks=("category-building",)))
-    options = replace(_options(tmp_path / "items", tasks=("category-building",)), seed=int(seal.seed))
-    plain = SUITES.get("combo").recipes["generated"].build(options)
-    assert plain.card.recipe["seed"] == int(seal.seed)
-    sealed = build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False))
+    sync, written = files._sync, list[str]()
+
+    def keep(path: Path) -> None:
+        if path.is_file():
+            written.append(path.name)
+            shutil.copy(path, tmp_path / f"{len(written)}{'.parquet' * ('.parquet.' in path.name)}")
+        sync(path)
+
+    monkeypatch.setattr(files, "_sync", keep)
+    build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False))
+    assert {name.partition(".")[0] for name in written} >= {"items", "image_recipes", "itemset", "blind"}
     assert seal.seed not in _content(tmp_path)
+
+
+def test_a_sealed_build_killed_before_its_last_file_is_finished(tmp_path: Path) -> None:
+    seal = make_seal(SUITES.get("combo"), _options(Path(), tasks=("category-building",)))
+    sealed = build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False))
     (tmp_path / "items" / "blind.json").unlink()  # killed before the last file
     assert (
         build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False)).card

@@ -26,6 +26,7 @@ NONE = (
     "", "There is no disc.", "(3, 4) or (5, 6)", "(1,024, 88)", "(1,024,1,024)", "412", "[412, 88, 3]", "<loc>",
     "[422, 98, 402, 78]", "412 pixels from the left", "x = 1,024, y = 88",
     "100 px from the left, or 300 px from the left, and 50 px from the top",
+    "[412, 88, NaN, 99]", "[null, 412, 88, 99]", "[[412, 88], [-Infinity, 99]]",
 )
 # fmt: on
 

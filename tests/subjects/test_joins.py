@@ -183,6 +183,27 @@ def test_rows_fit_items_by_question_and_images_or_by_a_prompt() -> None:
     assert lone > 500
 
 
+class Hashed(str):
+    """A text that counts how often it is looked up."""
+
+    counted = 0
+
+    def __hash__(self) -> int:
+        Hashed.counted += 1
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_images_of_a_row_are_not_looked_up_once_for_each_of_its_words(is_known: bool) -> None:
+    many = 300
+    images = [Media(f"{n:064x}", "image", "png", 8, 8) for n in range(many)]
+    index = ItemIndex([item("i", images[: many * is_known], "red", "text", question="w1 w2")])
+    names = tuple(Hashed(image.sha256) for image in images)
+    Hashed.counted, row = 0, replace(ROW, item="", question=" ".join(f"w{n}" for n in range(many)), images=names)
+    assert [each.item_id for each in index.match(row)] == ["i"] * is_known
+    assert Hashed.counted <= 5 * many
+
+
 @pytest.mark.parametrize("is_prompt", [True, False])
 def test_many_rows_about_one_image_or_with_one_question_are_matched_in_a_moment(is_prompt: bool) -> None:
     """Twenty times as long without the index."""

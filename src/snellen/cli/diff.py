@@ -12,7 +12,7 @@ import typer
 
 from snellen.analysis.comparison.changes import changes, plain_changes
 from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks, plain_log_changes
-from snellen.analysis.comparison.unpaired import unpaired_changes
+from snellen.analysis.comparison.unpaired import is_undecided, unpaired_changes
 from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW, Comparison, plain
 from snellen.analysis.tables.cells import DASH, number
 from snellen.analysis.tables.run_view import arm_name, lines_of, main_metric
@@ -60,7 +60,7 @@ def diff(
         raise SnellenError(f"{[*more, '--read'][0]}: more than two, and --read, are for logs of other tools")
     runs = run_of_subject(former), run_of_subject(current)
     if not same_items(runs[0].card, runs[1].card):
-        return _print_unpaired(*runs, fail_on, as_json)
+        return _print_unpaired(*runs, fail_on, margin, as_json)
     compared = changes(*runs, margin=margin and margin / 100)
     write_text(out, render_changes(compared))
     if as_json:
@@ -89,15 +89,20 @@ def _table(*heads: str) -> Table:
     return table
 
 
-def _print_unpaired(first_run: Run, second_run: Run, fail_on: str | None, as_json: bool) -> None:
+def _print_unpaired(first_run: Run, second_run: Run, fail_on: str | None, margin: float | None, as_json: bool) -> None:
     """Print the changes between two sets of one recipe, and exit as a guard does."""
     from rich.markup import escape
 
     rows = unpaired_changes(first_run, second_run)
     title = first_run.suite.card.task_title
     dropped = [arm_name(title(row.task), row.condition) for row in rows if row.verdict == DROPPED]
+    undecided = [
+        f"{arm_name(title(row.task), row.condition)} ({row.verdict})" for row in rows
+        if row.verdict != DROPPED and is_undecided(row, first_run, margin and margin / 100)
+    ]  # fmt: skip
     if as_json:
-        print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
+        plain_rows = [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]
+        print_json({"rows": plain_rows, "undecided": undecided})
     else:
         table = _table("before", "after", "change", "95 %\ninterval", "p", "detects")
         for row in rows:
@@ -116,7 +121,9 @@ def _print_unpaired(first_run: Run, second_run: Run, fail_on: str | None, as_jso
         )
         if dropped:
             screen.print(f"[red]Dropped: {escape('; '.join(dropped))}[/]", highlight=False)
-    _guard(fail_on, dropped, None)
+        if undecided:
+            screen.print(f"A drop may be missed: {escape('; '.join(undecided))}", highlight=False)
+    _guard(fail_on, dropped, undecided)
 
 
 def signed(change: float, metric: Metric) -> str:

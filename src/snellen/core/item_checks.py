@@ -6,6 +6,7 @@ They run whenever a set is written or read: by `verify`, `run`, `show`, `report`
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -87,13 +88,13 @@ def _as_tuple(answer: Any) -> tuple[Any, ...]:
 def _option_fault(item: Item) -> str | None:
     keys = [option.key for option in item.options]
     if len(set(keys)) < len(keys):
-        return f"two options have the key {next(key for key in keys if keys.count(key) > 1)!r:.60}"
+        return f"two options have the key {Counter(keys).most_common(1)[0][0]!r:.60}"
     contents = [
         (option.text or ("" if option.media else option.key), tuple(media.sha256 for media in option.media))
         for option in item.options
     ]
     if len(set(contents)) < len(contents):
-        repeated = next(content for content in contents if contents.count(content) > 1)
+        repeated = Counter(contents).most_common(1)[0][0]
         return f"two options show the same ({repeated[0] or 'the same images'!r:.60})"
     if not all(keys):
         return "an option has an empty key"

@@ -101,8 +101,8 @@ class ItemIndex:
     """The test items of a set by id, by the id or number that their source gives them, and by question.
 
     `image_names` are those that images had in the user's folder, by SHA-256. `images_of` has the file names and the
-    SHA-256 of an item's images, `images` those of all items. `by_sign` has the items by image and question, and by
-    image and rarest word after a space; `unnamed` those without file names by question. `first` is the number of the
+    SHA-256 of an item's images, `images` those of all items. `by_sign` has the items by image, then by question, and
+    by rarest word after a space; `unnamed` those without file names by question. `first` is the number of the
     first row of the source if items are numbered, else None.
     """
 
@@ -111,7 +111,7 @@ class ItemIndex:
         self.by_id = {item.item_id: item for item in items if item.split == "test"}
         self.by_provenance: dict[str, list[Item]] = {}
         self.by_question, self.unnamed = dict[str, list[Item]](), dict[str, list[Item]]()
-        self.images_of, self.by_sign = dict[str, frozenset[str]](), dict[tuple[str, str], list[Item]]()
+        self.images_of, self.by_sign = dict[str, frozenset[str]](), dict[str, dict[str, list[Item]]]()
         self.texts = {item.item_id: words_of(item.question) for item in self.by_id.values()}
         counts = Counter(word for text in self.texts.values() for word in set(text.split()))
         for item in self.by_id.values():
@@ -126,8 +126,8 @@ class ItemIndex:
                 items_by_question.setdefault(question, []).append(item)
             self.images_of[item.item_id] = names | digests
             rarest = min(self.texts[item.item_id].split(), key=counts.__getitem__, default="")
-            for key in product(names | digests, (question, f" {rarest}")):
-                self.by_sign.setdefault(key, []).append(item)
+            for image, sign in product(names | digests, (question, f" {rarest}")):
+                self.by_sign.setdefault(image, {}).setdefault(sign, []).append(item)
         self.images = frozenset().union(*self.images_of.values())
         self.tasks = dict[str, list[Item]]()
         for item in self.by_id.values():
@@ -161,11 +161,13 @@ class ItemIndex:
         question, words = self.plain(row.question), words_of(row.question)
         alike = self.by_question.get(question, []) if row.question else []
         # A prompt has more words than the question.
-        keys = product(row.images, [question] if alike else {" ", *(f" {word}" for word in words.split())})
-        near = [item for key in keys for item in self.by_sign.get(key, [])[: 2 if alike else None]]
-        fitting = {item.item_id: item for item in near if alike or self.texts[item.item_id] in words}
+        signs = {question} if alike else {" ", *(f" {word}" for word in words.split())}
+        known = [self.by_sign[image] for image in dict.fromkeys(row.images) if image in self.by_sign]
+        lists = [of_image[sign][: 2 if alike else None] for of_image in known for sign in of_image.keys() & signs]
+        near = {item.item_id: item for items in lists for item in items}
+        fitting = [item for item_id, item in near.items() if alike or self.texts[item_id] in words]
         if fitting or not alike:
-            return list(fitting.values())
+            return fitting
         has_name = any(map(image_name, row.images))  # then it is of another image than items with other names
         return (self.unnamed.get(question, []) if has_name else alike)[:2]
 

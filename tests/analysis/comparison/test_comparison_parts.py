@@ -18,13 +18,14 @@ from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.groups import counterparts, groupings
 from snellen.analysis.comparison.log_changes import log_changes, log_ranks, plain_log_changes
 from snellen.analysis.comparison.logs import Log, LogRow, join, targets_agree
-from snellen.analysis.comparison.unpaired import _refuse_unlike, unpaired_changes
+from snellen.analysis.comparison.unpaired import _refuse_unlike, is_undecided, unpaired_changes
 from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, Unpaired, flips, plain_comparison, unpaired
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.protocols import ACCURACY
+from snellen.suites.thresholds import SUITE as THRESHOLDS
 from tests.helpers.guard import run_of
 from tests.reports.exam import write_items
 
@@ -95,7 +96,7 @@ def test_grades_are_those_of_the_row_of_the_task_under_its_condition(items: Item
 
 
 def test_unpaired_changes_are_corrected_over_all_tasks_and_conditions(items: ItemSet) -> None:
-    """Of three tests two are clear alone; the sign of an error is turned, and a row without a partner is left out."""
+    """Of three tests two are clear alone; the sign of an error is turned, and a row without a partner has none."""
     sides = [{"value": 0.5, "low": 0.4, "high": 0.6}, {"value": 0.5 - 0.28, "low": 0.12, "high": 0.32}]
     error = {"task": "sizing", "metric": "mae_over_gt"}
     first = _results(sides[0], {**sides[0], "condition": "samples=1"}, {**sides[0], **error}, {"condition": "only"})
@@ -104,6 +105,7 @@ def test_unpaired_changes_are_corrected_over_all_tasks_and_conditions(items: Ite
     rows = {(row.task, row.condition): row for row in unpaired_changes(*runs)}
     assert {key: row.verdict for key, row in rows.items()} == {
         ("naming", "vanilla"): "dropped", ("naming", "samples=1"): "no clear change", ("sizing", "vanilla"): "rose",
+        ("naming", "only"): "only before",
     }  # fmt: skip
     naming, sizing = rows["naming", "vanilla"], rows["sizing", "vanilla"]
     assert (naming.difference, sizing.difference) == pytest.approx((-0.28, 0.28))
@@ -114,6 +116,62 @@ def test_unpaired_changes_are_corrected_over_all_tasks_and_conditions(items: Ite
     untested = [_results({**side, "low": NAN, "high": NAN}) for side in sides]
     (row,) = unpaired_changes(*(replace(run, results=table) for run, table in zip(runs, untested, strict=True)))
     assert (row.verdict, math.isnan(row.p)) == ("no interval", True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "margin", "verdict", "is_missable"),
+    [
+        ({}, {}, None, "no clear change", False),
+        ({}, {}, 0.21, "no clear change", False),  # (1.96 + 0.84) * sqrt 2 * 0.1 / 1.96 = 0.202
+        ({}, {}, 0.2, "no clear change", True),
+        ({}, {"failure_rate": 0.1}, None, "no clear change", True),
+        ({"failure_rate": 0.1}, {"failure_rate": NAN}, None, "no clear change", True),
+        ({}, {"n": 0}, None, "only before", True),
+        ({"n": 0}, {}, None, "only after", True),
+        ({}, {"low": NAN, "high": NAN}, None, "no interval", True),
+    ],
+)
+def test_a_row_in_which_a_drop_may_be_missed_is_undecided(
+    before: Mapping[str, Any], after: Mapping[str, Any], margin: float | None, verdict: str, is_missable: bool,
+    items: ItemSet,
+) -> None:  # fmt: skip
+    """Beside a task without interval, and under a control, in which nothing can drop."""
+    both = {"vanilla": "original", "images=none": "none"}
+    tables = [
+        _results(row, {"task": "finding", "low": NAN}, {**row, "condition": "images=none", "value": 1 - n})
+        for n, row in enumerate((before, after))
+    ]
+    run = run_of(items, lambda item: 1.0, conditions=both)
+    rows = {row.task: row for row in unpaired_changes(*(replace(run, results=table) for table in tables))}
+    assert {row.condition for row in rows.values()} == {"vanilla"}
+    assert (rows["naming"].verdict, is_undecided(rows["naming"], run, margin)) == (verdict, is_missable)
+
+
+def test_a_threshold_measured_once_cannot_be_compared(items: ItemSet) -> None:
+    """One that was not understood, or is beyond the levels, in both runs has not changed."""
+    states = {
+        "acuity": ("value", "value"), "vernier": ("value", "question not understood"), "number": ("below", "value"),
+        "contrast": ("below", "below"), "length": ("below", "above"), "orientation": ("value", None),
+    }  # fmt: skip
+    runs = []
+    for side in (0, 1):
+        rows = [
+            {"task": task, "metric": main, "n": 30, "value": 3.0, "low": 2.0, "high": 4.0, "grade": "",
+             "state": "threshold", "reason": reasons[side]}
+            for task, reasons in states.items() if reasons[side]
+            for main in [THRESHOLDS.tasks[task].protocols["strict"].metrics[0].name]
+        ]  # fmt: skip
+        control = {**rows[0], "condition": "images=none", "reason": ("value", "above")[side]}
+        run = run_of(items, lambda item: 1.0, tasks=(), conditions={"vanilla": "original", "images=none": "none"})
+        runs.append(replace(run, suite=THRESHOLDS, results=_results(*rows, control)))
+    compared = changes(*runs)
+    assert list(compared.table["name"]) == ["acuity"]
+    assert set(compared.left_out) == {
+        "vernier [vanilla] (value → question not understood)", "number [vanilla] (below → value)",
+        "contrast [vanilla] (below)", "length [vanilla] (below → above)",
+        "orientation [vanilla] (value → not asked: never asked)",
+    }  # fmt: skip
+    assert compared.unpaired_items == Unpaired(only_before=60, only_after=30, neither=30)
 
 
 @pytest.mark.parametrize(

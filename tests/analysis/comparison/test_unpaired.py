@@ -153,6 +153,14 @@ def test_a_subject_that_guesses_everywhere_does_not_change(
             diff(str(before.root), str(after.root), None, None, tmp_path / "page.html", as_json=True)
             printed = json.loads(capsys.readouterr().out)
             assert printed["rows"][0]["detectable"] == pytest.approx(row.detectable)
+        if seed == 1:
+            diff(str(before.root), str(after.root), "drop", 60, tmp_path / "page.html", as_json=False)
+            assert "may be missed" not in capsys.readouterr().out
+            with pytest.raises(typer.Exit, match="1"):
+                diff(str(before.root), str(after.root), "drop", 10, tmp_path / "page.html", as_json=False)
+            assert "(img2text) (no clear change)" in " ".join(
+                capsys.readouterr().out.partition("may be missed: ")[2].split()
+            )
     assert clear <= 1
 
 

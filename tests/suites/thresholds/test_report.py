@@ -171,7 +171,7 @@ def test_two_runs_are_compared_by_their_thresholds(tmp_path: Path) -> None:
     assert row["low"] > 0
     # A ratio of three: after - before is twice the gap before.
     assert row["difference"] / row["before"] == pytest.approx(2.0, abs=1.0)
-    assert compared.left_out == ("vernier",)
+    assert (compared.left_out, compared.unpaired_items.total) == (("vernier [vanilla] (below)",), 0)
     assert "smallest gap of a ring (acuity) (lower is better)" in render_changes(compared)
     same = changes(runs[0], runs[0])
     assert same.table["verdict"].tolist() == ["no clear change"]

@@ -26,6 +26,9 @@ _EDGE = re.compile(
     re.IGNORECASE,
 )
 _LISTS = re.compile(rf"(?<![\w.])({_NUMBER}{_UNIT}(?:{_SEPARATOR}{_NUMBER}{_UNIT})+)(?![\w]|\.\d)", re.IGNORECASE)
+_NONE = r"[-+]?(?:NaN|nan|null|None|inf|Infinity)"
+_PARTLY_NONE = re.compile(rf"\d\s*,\s*{_NONE}\s*[,\])]|[\[(,]\s*{_NONE}\s*,\s*[-+]?\.?\d")
+"""A list of numbers with one that is none, so that the others beside it are no point."""
 
 LONGEST, _LONG_NUMBER = 4000, re.compile(r"\d{25}")
 """Only the end of a longer reply is read."""
@@ -84,7 +87,9 @@ def _from_edges(text: str) -> list[PointReply]:
 
 def _listed(text: str) -> list[PointReply]:
     """Pairs, and the middles of lists of four, without names."""
-    points = []
+    points = list[PointReply]()
+    if _PARTLY_NONE.search(text):
+        return points
     for match in _LISTS.finditer(re.sub(r"[()\[\]{}<>|]+", " ; ", _joined_boxes(text))):
         texts = re.findall(_NUMBER, match[1])
         if any(re.match(r"0\d", text) for text in texts):  # the rest of a number such as 1,024

@@ -22,7 +22,8 @@ import pandas as pd
 
 from snellen.analysis.comparison.contrasts import contrast, item_means
 from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, flips, plain_comparison, unpaired, with_verdicts
-from snellen.analysis.grading.rows import rows_of
+from snellen.analysis.grading.rows import ResultRow, rows_of
+from snellen.analysis.grading.states import DECLINED, THRESHOLD
 from snellen.analysis.tables.run_view import (
     ReportArm,
     lines_of,
@@ -93,7 +94,7 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
 
     `margin` is the drop that must be detectable: `MARGIN` for own images, infinite for other sets.
     """
-    former, current = _without_controls(former), _without_controls(current)
+    former, current = without_controls(former), without_controls(current)
     if not same_items(former.card, current.card):
         raise SnellenError(
             f"{former.root} and {current.root} have different items ({former.card.suite} "
@@ -104,11 +105,7 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
     items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
     pairs = sum(len(pair.dropna()) for pair in items.values())
     rows = [*_task_rows(former, current), *_ability_and_class_rows(former, items)]
-    measured = {row["name"] for row in rows}
-    unmeasured = [
-        task for task in former.suite.tasks
-        if main_metric(former, task).estimate is not None and task not in measured and len(result_rows(former, task))
-    ]  # fmt: skip
+    unmeasured = list(_unmeasured(former, current))
     if not rows:
         before, after = _conditions(former), _conditions(current)
         reason = "" if before == after else f" under the same condition; the conditions are {before} and {after}"
@@ -129,8 +126,12 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
         with_verdicts(table, metrics, least, sides=1 if is_own else 2),
         flips(metrics, items),
         pairs,
-        {(condition, task): unpaired(pair) for (task, condition), pair in items.items()},
-        (*(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty), *unmeasured),
+        {(condition, task): unpaired(pair) for (task, condition), pair in items.items()}
+        | {(condition, task): unpaired(pair) for task, condition, _, pair in unmeasured},
+        (
+            *(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty),
+            *(f"{task} [{condition}] ({states})" for task, condition, states, _ in unmeasured),
+        ),
         least,
         former,
         current,
@@ -149,7 +150,8 @@ def _grades(run: Run) -> dict[tuple[str, str], str]:
     }
 
 
-def _without_controls(run: Run) -> Run:
+def without_controls(run: Run) -> Run:
+    """The run without the conditions that show no or other images."""
     arms = [arm for arm in run.card.arms if arm.columns.get(IMAGES.name, IMAGES.default) == IMAGES.default]
     if len(arms) == len(run.card.arms):
         return run
@@ -159,6 +161,7 @@ def _without_controls(run: Run) -> Run:
         card=run.card.model_copy(update={"arms": arms}),
         responses=tuple(response for response in run.responses if response.condition in conditions),
         scores={name: rows[rows["condition"].isin(conditions)] for name, rows in run.scores.items()},
+        results=run.results if run.results.empty else run.results[run.results["condition"].isin(conditions)],
     )
 
 
@@ -238,6 +241,25 @@ def _estimate_rows(former: Run, current: Run, task: str, metric: Metric) -> Iter
             "difference": second.value - first.value, "low": low, "high": high, "n": count, "clusters": count,
             "p": math.erfc(abs(step) / error / math.sqrt(2)), "gaps": np.zeros(0), "units": np.zeros(0, str),
         }  # fmt: skip
+
+
+def _unmeasured(former: Run, current: Run) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
+    """(task, condition, what it is in each run, unpaired items) of each threshold that is not measured in both runs.
+
+    No items if both are the same: it is not understood, declined or beyond the levels twice, and nothing has changed.
+    """
+    for task in former.suite.tasks:
+        if main_metric(former, task).estimate is None:
+            continue
+        sides = [{row.condition: row for row in rows_of(result_rows(run, task))} for run in (former, current)]
+        for condition in dict.fromkeys([*sides[0], *sides[1]]):
+            rows = [side.get(condition, ResultRow()) for side in sides]
+            before, after = (row.grade.threshold for row in rows)
+            is_same = before == after and rows[0].grade.state in (THRESHOLD, DECLINED)
+            known = [1.0 if state == MEASURED else math.nan for state in (before, after)]
+            pair = pd.DataFrame([known] * (0 if is_same else max(1, rows[0].n, rows[1].n)), columns=["before", "after"])
+            if sum(known) != 2:
+                yield task, condition, " → ".join(dict.fromkeys((before, after))), pair
 
 
 def _ability_and_class_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:

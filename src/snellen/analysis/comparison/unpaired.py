@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from snellen.analysis.comparison.changes import without_controls
 from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.tables.run_view import main_metric, result_rows, row_by_arm, scored
 from snellen.analysis.tables.section import Run
@@ -21,6 +22,7 @@ from snellen.scoring.power import POWER
 from snellen.scoring.uncertainty import unpaired_difference
 
 DROPPED, ROSE, NO_CHANGE, UNTESTED = "dropped", "rose", "no clear change", "no interval"
+ONLY_BEFORE, ONLY_AFTER = "only before", "only after"
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class UnpairedChange:
     `before` and `after` are the scores of the main metric, `n_before` and `n_after` the numbers of units. `difference`
     is after minus before with its 95 % interval, in the unit of the metric, with the sign turned if less is better. `p`
     is two-sided and corrected. `detectable` is the least difference that this test finds with a power of 80 %, infinite
-    if there is none within the metric's range. All are NaN where a score has no interval.
+    if there is none within the metric's range. All are NaN where a score has no interval, or one side no score.
+    `failure_rate` is the greater share of calls that failed of both sides.
     """
 
     task: str
@@ -45,26 +48,29 @@ class UnpairedChange:
     n_after: int
     detectable: float = math.nan
     verdict: str = UNTESTED
+    failure_rate: float = 0.0
 
 
 def unpaired_changes(first_run: Run, second_run: Run) -> list[UnpairedChange]:
-    """The change in every task and condition that both runs, of one subject each, have scores for.
+    """The change in every task and condition (but controls) that one of the runs, of one subject each, has scores for.
 
-    Raises SnellenError for sets of different recipes or versions.
+    Raises SnellenError for sets of different recipes or versions, and if no row has both scores.
     """
+    first_run, second_run = without_controls(first_run), without_controls(second_run)
     _refuse_unlike(first_run, second_run)
     rows = []
     for task in first_run.suite.tasks.values():
-        former, current = (row_by_arm(scored(result_rows(run, task.id))) for run in (first_run, second_run))
+        arms = (row_by_arm(scored(result_rows(run, task.id))) for run in (first_run, second_run))
+        former, current = ({arm.condition: row for arm, row in by_arm.items()} for by_arm in arms)
         sign = main_metric(first_run, task.id).sign
-        conditions = {arm.condition: row for arm, row in current.items()}
-        for arm, row in former.items():
-            if (other := conditions.get(arm.condition)) is None:
-                continue
+        for condition in dict.fromkeys([*former, *current]):
+            row, other = former.get(condition, ResultRow()), current.get(condition, ResultRow())
             ends = unpaired_difference(*(_turned(result, sign) for result in (other, row)))
-            counts = int(row.n), int(other.n)
-            rows.append(UnpairedChange(task.id, arm.condition, row.value, other.value, *ends, _p(*ends), *counts))
-    if not rows:
+            rows.append(UnpairedChange(
+                task.id, condition, row.value, other.value, *ends, _p(*ends), int(row.n), int(other.n),
+                failure_rate=max(0.0, row.failure_rate, other.failure_rate),
+            ))  # fmt: skip
+    if not any(row.n_before and row.n_after for row in rows):
         raise SnellenError(
             f"{first_run.root} and {second_run.root} have different items, and no task and condition in common"
         )
@@ -73,6 +79,13 @@ def unpaired_changes(first_run: Run, second_run: Run) -> list[UnpairedChange]:
         replace(row, p=float(p), detectable=_detectable(row, tests, first_run), verdict=_verdict(row, float(p)))
         for row, p in zip(rows, holm([row.p for row in rows]), strict=True)
     ]
+
+
+def is_undecided(change: UnpairedChange, run: Run, margin: float | None) -> bool:
+    """True if a drop may be missed: without a test, with failed calls, or of `margin`, as a share of the range."""
+    bounds = main_metric(run, change.task).bounds or (0.0, math.inf)
+    least = (margin or math.inf) * (bounds[1] - bounds[0]) + 1e-9
+    return math.isnan(change.p) or change.failure_rate > 0 or change.detectable > least
 
 
 def _turned(row: ResultRow, sign: float) -> tuple[float, float, float]:
@@ -103,7 +116,7 @@ def _detectable(change: UnpairedChange, tests: int, run: Run) -> float:
 
 def _verdict(change: UnpairedChange, p: float) -> str:
     if math.isnan(p):
-        return UNTESTED
+        return ONLY_BEFORE if not change.n_after else UNTESTED if change.n_before else ONLY_AFTER
     return NO_CHANGE if p >= ALPHA else ROSE if change.difference > 0 else DROPPED
 
 

@@ -12,7 +12,8 @@ import glob
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -23,8 +24,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical, digest
 from snellen.core.item import Item
 from snellen.core.storage import files
-from snellen.core.storage.item_rows import JSON_FIELDS, changed, read_image_recipes
-from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.item_rows import JSON_FIELDS, changed
+from snellen.core.storage.itemset import CONCEALMENT, ItemSet
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.system_calls import UNFOLLOWED, lock
 
@@ -162,7 +163,7 @@ def concealed_recipe(recipe: Mapping[str, Any], seal: Seal) -> dict[str, Any]:
     return {**_concealed(rest, seal), SEALED: seal.commitment}
 
 
-def concealed_items(items: tuple[Item, ...], seal: Seal) -> list[Item]:
+def concealed_items(items: tuple[Item, ...], seal: Seal) -> tuple[Item, ...]:
     """The items with the commitment in place of the seed. Raises SnellenError for one that shows the seed elsewhere."""
     hidden = []
     for item in items:
@@ -174,18 +175,14 @@ def concealed_items(items: tuple[Item, ...], seal: Seal) -> list[Item]:
         text = canonical([repr(item).lower()])
         if any(form in text for form in forms):
             raise SnellenError(f"{item.suite}: item {item.item_id!r} shows the seed; this recipe cannot be sealed")
-    return hidden
+    return tuple(hidden)
 
 
-def conceal(items: ItemSet, seal: Seal) -> ItemSet:
-    """Write the set again, in its folder, with the commitment in place of the seed."""
-    card, recipes = items.card, read_image_recipes(items.root)
-    hidden = concealed_items(items.items, seal)
-    (items.root / card.file).unlink()  # what is written next is no set until its card is written
-    return write_itemset(
-        items.root, hidden, source=card.source, recipe=concealed_recipe(card.recipe, seal), provenance=card.provenance,
-        notes=card.notes, image_recipes=recipes,
-    )  # fmt: skip
+def conceal(build: Callable[[], ItemSet], seal: Seal) -> ItemSet:
+    """Build a set that is written with the commitment in place of the seed, which reaches no file of it."""
+    context = copy_context()
+    context.run(CONCEALMENT.set, lambda items, recipe: (concealed_items(items, seal), concealed_recipe(recipe, seal)))
+    return context.run(build)
 
 
 def _concealed(value: Any, seal: Seal) -> Any:
