@@ -31,6 +31,7 @@ from snellen.core.storage.run_digest import RunDigest, read_digest
 from snellen.core.storage.run_tables import read_sent, sent_parts
 from snellen.core.storage.runfolder import ArmCard
 from snellen.interop.formats import plain_name
+from snellen.reports.examples import is_best
 from snellen.reports.loading import load_run
 
 SCHEMA_VERSION = "0.3.0"
@@ -218,6 +219,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
         "outcome": row.outcome, "metric": row.metric, "images": list(filter(None, images)),
     }  # fmt: skip
     tokens = [sum(getattr(reply, name) for reply in replies) for name in ("tokens_in", "tokens_out")]
+    metric = metric_of(run.suite.tasks[item.task].protocols[PROTOCOL], row.metric)
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_name": f"{item.suite}/{item.task}",
@@ -242,7 +244,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
                 "is_terminal": True,
             }
         ],
-        "evaluation": {"score": float(row.value), "is_correct": bool(row.value == 1.0)},
+        "evaluation": {"score": float(row.value), "is_correct": is_best(row.value, metric)},
         "token_usage": {"input_tokens": tokens[0], "output_tokens": tokens[1], "total_tokens": sum(tokens)},
         "performance": {"latency_ms": 1000 * sum(reply.seconds for reply in replies)},
         "metadata": _texts(metadata),
