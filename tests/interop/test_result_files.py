@@ -313,6 +313,20 @@ def test_files_of_hugging_face_are_read_by_its_library(root: Path, tmp_path: Pat
             assert "chance" in entry.notes
 
 
+def test_subjects_whose_files_would_have_one_name_are_refused(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load_run(root)
+    names = {"fake:oracle": "Qwen2-VL-7B", "fake:chance": "Qwen2_VL_7B"}
+    arms = [arm.model_copy(update={"subject": names[arm.subject]}) for arm in loaded.card.arms]
+    results = loaded.results.assign(subject=loaded.results["subject"].map(names))
+    alike = replace(loaded, card=loaded.card.model_copy(update={"arms": arms}), results=results)
+    monkeypatch.setattr("snellen.interop.result_files.load_run", lambda root: alike)
+    with pytest.raises(SnellenError, match="two subjects or conditions are both named .*Qwen2_VL_7B"):
+        export_results(root, "hf-results", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_in_use_is_refused(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SnellenError, match="not empty"):

@@ -30,7 +30,7 @@ from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.run_digest import RunDigest, read_digest
 from snellen.core.storage.run_tables import read_sent, sent_parts
 from snellen.core.storage.runfolder import ArmCard
-from snellen.interop.formats import plain_name
+from snellen.interop.formats import plain_name, refuse_equal
 from snellen.reports.examples import is_best
 from snellen.reports.loading import load_run
 
@@ -46,7 +46,7 @@ _DETAILS = (
 def export_results(root: Path, format_name: str, out: Path, dataset: str = "") -> list[Path]:
     """Write the results of a run's examined arms; returns the files. `dataset` is the items' repository on the Hub.
 
-    Raises SnellenError for a folder in use, and for a run without strict scores.
+    Raises SnellenError for a folder in use, a run without strict scores, and subjects whose files have equal names.
     """
     if out.exists() and any(out.iterdir()):
         raise SnellenError(f"{out}: not empty; give another --out")
@@ -55,7 +55,11 @@ def export_results(root: Path, format_name: str, out: Path, dataset: str = "") -
         raise SnellenError(f"{root}: has no strict scores; run `snellen score {root}`")
     subjects = dict.fromkeys(arm.subject for arm in run.card.arms)
     if format_name == "hf-results":
-        return [path for subject in subjects for path in _write_hub(run, subject, out, dataset)]
+        texts = [pair for subject in subjects for pair in _hub_files(run, subject, out, dataset)]
+        refuse_equal((str(path) for path, _ in texts), "subjects or conditions")
+        for path, text in texts:
+            files.write_text(path, text)
+        return [path for path, _ in texts]
     return [path for subject in subjects for path in _write_every_eval(run, subject, out)]
 
 
@@ -263,8 +267,8 @@ def _text(answer: Any) -> str:
 # Hugging Face
 
 
-def _write_hub(run: Run, subject: str, out: Path, dataset: str) -> Iterator[Path]:
-    """A file per condition: variants of one benchmark must be in separate files."""
+def _hub_files(run: Run, subject: str, out: Path, dataset: str) -> Iterator[tuple[Path, str]]:
+    """The text of a file per condition: variants of one benchmark must be in separate files."""
     import yaml
 
     name = f"snellen-{run.suite.name}-{run.items.card.rows_hash[:8]}"
@@ -281,8 +285,7 @@ def _write_hub(run: Run, subject: str, out: Path, dataset: str) -> Iterator[Path
             entries.append(entry | ({"date": ended} if (ended := _time(run)) else {}))
         variant = "" if condition == "vanilla" else f"_{plain_name(condition)}"
         path = out / plain_name(subject.removeprefix("chat:")) / ".eval_results" / f"{name}{variant}.yaml"
-        files.write_text(path, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True))
-        yield path
+        yield path, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
 
 
 def _notes(run: Run, row: ResultRow, metric: Metric) -> str:
