@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pandas as pd
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -278,6 +279,20 @@ def test_what_was_written_is_read_again_as_recorded_answers(items: ItemSet, tmp_
     columns = ["item_id", "condition", "repeat", "metric", "prediction", "outcome", "value"]
     first, second = (table[columns].sort_values(columns[:4]).reset_index(drop=True) for table in tables)
     assert first.equals(second)
+
+
+def test_of_several_judges_the_first_counts(root: Path) -> None:
+    loaded = load_run(root)
+
+    def by_two(table: pd.DataFrame) -> pd.DataFrame:
+        return pd.concat([table.assign(judge="a"), table.assign(judge="b", value=1 - table["value"])])
+
+    scores = {**loaded.scores, "strict": by_two(loaded.scores["strict"])}
+    judged = replace(loaded, results=by_two(loaded.results), scores=scores)
+    rows = list(_rows(judged, "fake:oracle"))
+    assert str([replace(row, judge="") for row in rows]) == str(list(_rows(loaded, "fake:oracle")))  # NaN
+    assert {row.judge for row in rows} == {"a"}
+    assert list(_samples(judged, "fake:oracle", {})) == list(_samples(loaded, "fake:oracle", {}))
 
 
 def test_a_reply_without_a_score_is_no_sample(root: Path) -> None:

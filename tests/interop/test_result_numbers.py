@@ -45,11 +45,11 @@ RUN: Any = SimpleNamespace(
 def test_notes_state_shares_in_percent_and_other_metrics_in_their_unit() -> None:
     assert _notes(RUN, ROW, SHARE) == (
         "accuracy of words, strict, condition c=1, n 40; 95 % CI 50 to 87.65 %; chance 25 %; blind 31.25 %; grade good"
-        "; rows hash r0, snellen 9.1"
+        "; judge j; rows hash r0, snellen 9.1"
     )
     bare = replace(ROW, low=math.nan, chance=3.0, blind=math.nan, grade=Grade("", "not graded", "too few"))
     assert _notes(RUN, bare, ERROR) == (
-        "error px, strict, condition c=1, n 40; chance 3; not graded: too few; rows hash r0, snellen 9.1"
+        "error px, strict, condition c=1, n 40; chance 3; not graded: too few; judge j; rows hash r0, snellen 9.1"
     )
     assert len(_notes(RUN, replace(ROW, condition="x" * 500), SHARE)) == 400
 

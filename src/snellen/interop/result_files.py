@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.analysis.grading.rows import ResultRow, rows_of
-from snellen.analysis.tables.run_view import lines_of, main_metric
+from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge
 from snellen.analysis.tables.section import Run
 from snellen.analysis.units import metric_of
 from snellen.core.errors import SnellenError
@@ -64,9 +64,11 @@ def export_results(root: Path, format_name: str, out: Path, dataset: str = "") -
 
 
 def _rows(run: Run, subject: str) -> Iterator[ResultRow]:
+    """The results of whole tasks that have a value; of several judges those of the first."""
     rows = run.results
     is_whole = (rows["factor"] == "") & (rows["protocol"] == PROTOCOL) & (rows["subject"] == subject)
-    return (row for row in rows_of(rows[is_whole]) if not math.isnan(row.value))
+    arms = rows[is_whole & rows["value"].notna()].groupby(["task", "condition"], sort=False)
+    return (row for _, part in arms for row in rows_of(of_first_judge(part)))
 
 
 def _time(run: Run) -> str:
@@ -194,8 +196,11 @@ def _samples(run: Run, subject: str, ids: Mapping[str, str]) -> Iterator[dict[st
     scores = run.scores[PROTOCOL]
     scores = scores[(scores["subject"] == subject) & scores["value"].notna()]
     metrics = {task: main_metric(run, task).name for task in set(scores["task"])}
+    judges = {(row.task, row.condition): row.judge for row in _rows(run, subject)}
     main = {
-        (row.condition, row.repeat, row.item_id): row for row in lines_of(scores) if row.metric == metrics[row.task]
+        (row.condition, row.repeat, row.item_id): row
+        for row in lines_of(scores)
+        if row.metric == metrics[row.task] and row.judge == judges.get((row.task, row.condition), row.judge)
     }
     for response in run.responses:
         row = main.get((response.condition, response.repeat, response.item_id))
@@ -296,6 +301,7 @@ def _notes(run: Run, row: ResultRow, metric: Metric) -> str:
         "" if math.isnan(row.low) else f"95 % CI {scale * row.low:.4g} to {scale * row.high:.4g}{unit}",
         *(f"{name} {scale * value:.4g}{unit}" for name, value in references.items() if not math.isnan(value)),
         f"grade {row.grade.word}" if row.grade.word else row.grade.label,
+        f"judge {row.judge}" if row.judge else "",
         f"rows hash {run.items.card.rows_hash}, snellen {run.card.versions.get('snellen', '')}",
     ]
     return "; ".join(filter(None, facts))[:MAX_SHOWN]
