@@ -337,7 +337,7 @@ def test_subjects_whose_files_would_have_one_name_are_refused(
     results = loaded.results.assign(subject=loaded.results["subject"].map(names))
     alike = replace(loaded, card=loaded.card.model_copy(update={"arms": arms}), results=results)
     monkeypatch.setattr("snellen.interop.result_files.load_run", lambda root: alike)
-    with pytest.raises(SnellenError, match="two subjects or conditions are both named .*Qwen2_VL_7B"):
+    with pytest.raises(SnellenError, match=r"two subjects or conditions are both named .*Qwen2_VL_7B"):
         export_results(root, "hf-results", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -236,8 +236,8 @@ def test_rows_with_an_image_keep_it_whatever_their_index(index: dict[str, str], 
     rows = [{name: cell for name, cell in row.items() if name != "index"} | index for row in layouts.gmai_rows()]
     pq.write_table(pa.Table.from_pylist([rows[0], rows[1]]), tmp_path / "val.parquet")
     samples, _ = scan(OptionTable(objects=("modality",)), tmp_path)
-    shown = [base64.b64encode(sample.image.read(sample.record_id)[0]).decode() for sample in samples]
-    assert shown == [rows[0]["image"], rows[1]["image"]]
+    images = [base64.b64encode(sample.image.read(sample.record_id)[0]).decode() for sample in samples]
+    assert images == [rows[0]["image"], rows[1]["image"]]
 
 
 def test_parquet_and_tsv_give_the_same(tmp_path: Path) -> None:
