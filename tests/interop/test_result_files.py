@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pandas as pd
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -280,6 +281,20 @@ def test_what_was_written_is_read_again_as_recorded_answers(items: ItemSet, tmp_
     assert first.equals(second)
 
 
+def test_of_several_judges_the_first_counts(root: Path) -> None:
+    loaded = load_run(root)
+
+    def by_two(table: pd.DataFrame) -> pd.DataFrame:
+        return pd.concat([table.assign(judge="a"), table.assign(judge="b", value=1 - table["value"])])
+
+    scores = {**loaded.scores, "strict": by_two(loaded.scores["strict"])}
+    judged = replace(loaded, results=by_two(loaded.results), scores=scores)
+    rows = list(_rows(judged, "fake:oracle"))
+    assert str([replace(row, judge="") for row in rows]) == str(list(_rows(loaded, "fake:oracle")))  # NaN
+    assert {row.judge for row in rows} == {"a"}
+    assert list(_samples(judged, "fake:oracle", {})) == list(_samples(loaded, "fake:oracle", {}))
+
+
 def test_a_reply_without_a_score_is_no_sample(root: Path) -> None:
     """A judge may have scored some replies only."""
     loaded = load_run(root)
@@ -311,6 +326,20 @@ def test_files_of_hugging_face_are_read_by_its_library(root: Path, tmp_path: Pat
             assert any(entry.value == pytest.approx(100 * score) for score in scores)
             assert f"condition {condition}" in entry.notes
             assert "chance" in entry.notes
+
+
+def test_subjects_whose_files_would_have_one_name_are_refused(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load_run(root)
+    names = {"fake:oracle": "Qwen2-VL-7B", "fake:chance": "Qwen2_VL_7B"}
+    arms = [arm.model_copy(update={"subject": names[arm.subject]}) for arm in loaded.card.arms]
+    results = loaded.results.assign(subject=loaded.results["subject"].map(names))
+    alike = replace(loaded, card=loaded.card.model_copy(update={"arms": arms}), results=results)
+    monkeypatch.setattr("snellen.interop.result_files.load_run", lambda root: alike)
+    with pytest.raises(SnellenError, match=r"two subjects or conditions are both named .*Qwen2_VL_7B"):
+        export_results(root, "hf-results", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_in_use_is_refused(root: Path, tmp_path: Path) -> None:

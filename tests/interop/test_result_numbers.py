@@ -45,11 +45,11 @@ RUN: Any = SimpleNamespace(
 def test_notes_state_shares_in_percent_and_other_metrics_in_their_unit() -> None:
     assert _notes(RUN, ROW, SHARE) == (
         "accuracy of words, strict, condition c=1, n 40; 95 % CI 50 to 87.65 %; chance 25 %; blind 31.25 %; grade good"
-        "; rows hash r0, snellen 9.1"
+        "; judge j; rows hash r0, snellen 9.1"
     )
     bare = replace(ROW, low=math.nan, chance=3.0, blind=math.nan, grade=Grade("", "not graded", "too few"))
     assert _notes(RUN, bare, ERROR) == (
-        "error px, strict, condition c=1, n 40; chance 3; not graded: too few; rows hash r0, snellen 9.1"
+        "error px, strict, condition c=1, n 40; chance 3; not graded: too few; judge j; rows hash r0, snellen 9.1"
     )
     assert len(_notes(RUN, replace(ROW, condition="x" * 500), SHARE)) == 400
 
@@ -84,7 +84,8 @@ def test_a_result_has_every_number_of_its_row() -> None:
 
 def test_a_sample_sums_its_calls_and_keeps_the_last_turn_as_the_answer() -> None:
     own = item("i", (), "B", "choice", options=(Option("A", "red"), Option("B", "blue")), cluster_id="k")
-    run: Any = SimpleNamespace(items=SimpleNamespace(by_id={"i": own}))
+    suite = SimpleNamespace(tasks={"task": RUN.suite.tasks["t"]})
+    run: Any = SimpleNamespace(items=SimpleNamespace(by_id={"i": own}), suite=suite)
     response = Response("r", "m", "f", "i", "task", "c=1", 2, "ok", "reply 2", "", own.view().reply, ("1", "2"))
     calls = [
         Exchange(str(n), "d", Reply(f"reply {n}", tokens_in=10 + n, tokens_out=5 * n, seconds=0.25)) for n in (1, 2)
@@ -110,6 +111,9 @@ def test_a_sample_sums_its_calls_and_keeps_the_last_turn_as_the_answer() -> None
     assert (single["output"], single["messages"]) == ({"raw": ["reply 2"]}, None)
     assert single["answer_attribution"][0]["extracted_value"] == ""
     assert single["evaluation"]["is_correct"] is True
+    for error, is_correct in ((1.0, False), (0.0, True)):  # of an error the least is best
+        row.metric, row.value = "error_px", error
+        assert _sample(run, response, row, calls[1:], prompts[1:])["evaluation"]["is_correct"] is is_correct
     assert _last_question(["a", {"reply": "b"}, "c", {"reply": "d"}, "e"]) == ["e"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,22 @@ def test_pages_have_no_part_for_one_level_but_results_have_its_rows(tmp_path: Pa
     assert "by difficulty" not in pages
     assert [path.name for path in report.root.rglob("*") if "difficulty" in path.name] == []
     assert set(report.results["factor"]) == {"", "difficulty", "requires"}
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_factors_with_one_slug_have_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slugs of names without Latin letters are equal."""
+    monkeypatch.setattr("snellen.reports.writing.slug", lambda text: "x")
+    source = run_with(tmp_path, ["easy", "hard"], ["colour", "", ""])
+    report = write_report([source], tmp_path / "report", suite_of=suite_of, full=True)
+    tables = {path.name: path.read_text("utf-8") for path in report.root.glob("tables/more/x-x-x*.csv")}
+    assert [name for name, text in tables.items() if "easy" in text] == ["x-x-x.csv"]
+    assert [name for name, text in tables.items() if "not colour" in text] == ["x-x-x--2.csv"]
+    page = (report.root / "x.html").read_text("utf-8")
+    assert re.findall(r'figures/more/(x-x-x\S*).svg" alt="building by (\w+)', page) == [
+        ("x-x-x", "difficulty"),
+        ("x-x-x--2", "requires"),
+    ]
 
 
 def test_simulated_observers_have_a_panel_only_if_there_are_no_other_subjects(tmp_path: Path) -> None:

@@ -156,5 +156,6 @@ def test_text_tables_are_escaped() -> None:
     table = pd.DataFrame({"k_1": rows, "v": [0.5, 1.0, 2.0, float("nan")]})
     expected = "| k_1 | v |\n| --- | --- |\n| a\\|b | 0.5 |\n| &lt;x> | 1 |\n| c\\\\d | 2 |\n| e f |  |\n"
     assert to_markdown(table) == expected
+    assert r"| ![]\(x) [0, 1] |" in to_markdown(pd.DataFrame({"k": ["![](x) [0, 1]"]}))
     assert r"c\textbackslash{}d & 2 \\" in to_latex(table)
     assert r"k\_1 & v \\" in to_latex(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,14 @@ def task_names(selection: Selection, signs: str = "") -> dict[str, str]:
     Raises SnellenError if two are equal, since files would replace each other.
     """
     names = {task: plain_name(task, signs) for task in selection.counts()}
-    if duplicates := [name for name, count in Counter(names.values()).items() if count > 1]:
-        raise SnellenError(
-            f"two tasks of {selection.suite.name} are both named {duplicates[0]!r} in the export; rename one"
-        )
+    refuse_equal(names.values(), f"tasks of {selection.suite.name}")
     return names
+
+
+def refuse_equal(names: Iterable[str], what: str) -> None:
+    """Raise SnellenError if two names of files are equal."""
+    if duplicates := [name for name, count in Counter(names).items() if count > 1]:
+        raise SnellenError(f"two {what} are both named {duplicates[0]!r} in the export; rename one")
 
 
 def image_name(image: Media) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.analysis.grading.rows import ResultRow, rows_of
-from snellen.analysis.tables.run_view import lines_of, main_metric
+from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge
 from snellen.analysis.tables.section import Run
 from snellen.analysis.units import metric_of
 from snellen.core.errors import SnellenError
@@ -30,7 +30,8 @@ from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.run_digest import RunDigest, read_digest
 from snellen.core.storage.run_tables import read_sent, sent_parts
 from snellen.core.storage.runfolder import ArmCard
-from snellen.interop.formats import plain_name
+from snellen.interop.formats import plain_name, refuse_equal
+from snellen.reports.examples import is_best
 from snellen.reports.loading import load_run
 
 SCHEMA_VERSION = "0.3.0"
@@ -45,7 +46,7 @@ _DETAILS = (
 def export_results(root: Path, format_name: str, out: Path, dataset: str = "") -> list[Path]:
     """Write the results of a run's examined arms; returns the files. `dataset` is the items' repository on the Hub.
 
-    Raises SnellenError for a folder in use, and for a run without strict scores.
+    Raises SnellenError for a folder in use, a run without strict scores, and subjects whose files have equal names.
     """
     if out.exists() and any(out.iterdir()):
         raise SnellenError(f"{out}: not empty; give another --out")
@@ -54,14 +55,20 @@ def export_results(root: Path, format_name: str, out: Path, dataset: str = "") -
         raise SnellenError(f"{root}: has no strict scores; run `snellen score {root}`")
     subjects = dict.fromkeys(arm.subject for arm in run.card.arms)
     if format_name == "hf-results":
-        return [path for subject in subjects for path in _write_hub(run, subject, out, dataset)]
+        texts = [pair for subject in subjects for pair in _hub_files(run, subject, out, dataset)]
+        refuse_equal((str(path) for path, _ in texts), "subjects or conditions")
+        for path, text in texts:
+            files.write_text(path, text)
+        return [path for path, _ in texts]
     return [path for subject in subjects for path in _write_every_eval(run, subject, out)]
 
 
 def _rows(run: Run, subject: str) -> Iterator[ResultRow]:
+    """The results of whole tasks that have a value; of several judges those of the first."""
     rows = run.results
     is_whole = (rows["factor"] == "") & (rows["protocol"] == PROTOCOL) & (rows["subject"] == subject)
-    return (row for row in rows_of(rows[is_whole]) if not math.isnan(row.value))
+    arms = rows[is_whole & rows["value"].notna()].groupby(["task", "condition"], sort=False)
+    return (row for _, part in arms for row in rows_of(of_first_judge(part)))
 
 
 def _time(run: Run) -> str:
@@ -189,8 +196,11 @@ def _samples(run: Run, subject: str, ids: Mapping[str, str]) -> Iterator[dict[st
     scores = run.scores[PROTOCOL]
     scores = scores[(scores["subject"] == subject) & scores["value"].notna()]
     metrics = {task: main_metric(run, task).name for task in set(scores["task"])}
+    judges = {(row.task, row.condition): row.judge for row in _rows(run, subject)}
     main = {
-        (row.condition, row.repeat, row.item_id): row for row in lines_of(scores) if row.metric == metrics[row.task]
+        (row.condition, row.repeat, row.item_id): row
+        for row in lines_of(scores)
+        if row.metric == metrics[row.task] and row.judge == judges.get((row.task, row.condition), row.judge)
     }
     for response in run.responses:
         row = main.get((response.condition, response.repeat, response.item_id))
@@ -218,6 +228,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
         "outcome": row.outcome, "metric": row.metric, "images": list(filter(None, images)),
     }  # fmt: skip
     tokens = [sum(getattr(reply, name) for reply in replies) for name in ("tokens_in", "tokens_out")]
+    metric = metric_of(run.suite.tasks[item.task].protocols[PROTOCOL], row.metric)
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_name": f"{item.suite}/{item.task}",
@@ -242,7 +253,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
                 "is_terminal": True,
             }
         ],
-        "evaluation": {"score": float(row.value), "is_correct": bool(row.value == 1.0)},
+        "evaluation": {"score": float(row.value), "is_correct": is_best(row.value, metric)},
         "token_usage": {"input_tokens": tokens[0], "output_tokens": tokens[1], "total_tokens": sum(tokens)},
         "performance": {"latency_ms": 1000 * sum(reply.seconds for reply in replies)},
         "metadata": _texts(metadata),
@@ -261,8 +272,8 @@ def _text(answer: Any) -> str:
 # Hugging Face
 
 
-def _write_hub(run: Run, subject: str, out: Path, dataset: str) -> Iterator[Path]:
-    """A file per condition: variants of one benchmark must be in separate files."""
+def _hub_files(run: Run, subject: str, out: Path, dataset: str) -> Iterator[tuple[Path, str]]:
+    """The text of a file per condition: variants of one benchmark must be in separate files."""
     import yaml
 
     name = f"snellen-{run.suite.name}-{run.items.card.rows_hash[:8]}"
@@ -279,8 +290,7 @@ def _write_hub(run: Run, subject: str, out: Path, dataset: str) -> Iterator[Path
             entries.append(entry | ({"date": ended} if (ended := _time(run)) else {}))
         variant = "" if condition == "vanilla" else f"_{plain_name(condition)}"
         path = out / plain_name(subject.removeprefix("chat:")) / ".eval_results" / f"{name}{variant}.yaml"
-        files.write_text(path, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True))
-        yield path
+        yield path, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
 
 
 def _notes(run: Run, row: ResultRow, metric: Metric) -> str:
@@ -291,6 +301,7 @@ def _notes(run: Run, row: ResultRow, metric: Metric) -> str:
         "" if math.isnan(row.low) else f"95 % CI {scale * row.low:.4g} to {scale * row.high:.4g}{unit}",
         *(f"{name} {scale * value:.4g}{unit}" for name, value in references.items() if not math.isnan(value)),
         f"grade {row.grade.word}" if row.grade.word else row.grade.label,
+        f"judge {row.judge}" if row.judge else "",
         f"rows hash {run.items.card.rows_hash}, snellen {run.card.versions.get('snellen', '')}",
     ]
     return "; ".join(filter(None, facts))[:MAX_SHOWN]

@@ -85,7 +85,8 @@ def to_markdown(table: pd.DataFrame) -> str:
 
     def line(cells: list[str]) -> str:
         escaped = (
-            cell.replace("\\", "\\\\").replace("|", r"\|").replace("<", "&lt;").replace("\n", " ") for cell in cells
+            cell.replace("\\", "\\\\").replace("|", r"\|").replace("<", "&lt;").replace("\n", " ").replace("](", r"]\(")
+            for cell in cells
         )
         return "| " + " | ".join(escaped) + " |\n"
 

@@ -264,15 +264,16 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
     if run.results.empty:
         raise SnellenError(f"{run.root}: no item was asked; choose a condition that the run's tasks support")
     grid, factors = main_grid(run), factor_grids(run)
+    file_names = _factor_files(name, [(task, factor) for task, factor, _ in factors])
     write_frame(tables, f"{name}-main", grid.frame())
     for task, factor, table in factors:
-        write_frame(tables, f"{name}-{slug(task)}-{slug(factor)}", table.frame())
+        write_frame(tables, file_names[task, factor], table.frame())
     printed = leaderboards(only(run, PUBLISHED)) if compare_published and PUBLISHED in run.scores else ()
     thumbs = Thumbs(run, output.root)
     notes = partial_note(_gaps(exam)), stopping_note(rows_of(whole_tasks_of(run)), run.card.arms)
     note = " ".join(filter(None, notes))
     sections = list(run.suite.sections(run)) if run.suite.sections else []
-    page_figures = list(_figures(exam, name, output, [(task, factor) for task, factor, _ in factors]))
+    page_figures = list(_figures(exam, name, output, file_names))
     content = {
         "id": name,
         "title": run.suite.card.title if name == slug(run.suite.name) else f"{run.suite.card.title}, set {name[-6:]}",
@@ -285,7 +286,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "overview": page_figures[0],
         "names": {task: about.name for task, about in run.suite.card.tasks.items()},
         "factors": [
-            (task, [(factor, table, _find(page_figures, task, factor)) for _, factor, table in of_task])
+            (task, [(factor, table, _find(page_figures, file_names[task, factor])) for _, factor, table in of_task])
             for task, of_task in groupby(factors, lambda grid: grid[0])
         ],
         "people": people_section(people_exam.joined, run, pairs, tables, name),
@@ -328,14 +329,22 @@ def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ran
     }
 
 
-def _figures(exam: Exam, name: str, output: _Output, factors: Sequence[tuple[str, str]]) -> Iterator[PageFigure]:
+def _factor_files(name: str, factors: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The file name of each task and factor; equal ones are numbered after two hyphens, which no slug contains."""
+    plain = [f"{name}-{slug(task)}-{slug(factor)}" for task, factor in factors]
+    numbers = [plain[:place].count(file) + 1 for place, file in enumerate(plain)]
+    named = [file if number == 1 else f"{file}--{number}" for file, number in zip(plain, numbers, strict=True)]
+    return dict(zip(factors, named, strict=True))
+
+
+def _figures(exam: Exam, name: str, output: _Output, files_of: Mapping[tuple[str, str], str]) -> Iterator[PageFigure]:
     """The overview, then one figure per factor; `requires` is in the tables, and drawn only in a full report."""
     with figures.style():
         yield output.page_figure("", figures.overview(exam.joined), f"{name}-overview")
-        for task, factor in factors:
+        for (task, factor), file in files_of.items():
             if output.full or factor != "requires":
                 figure = figures.by_factor(exam.joined, task, factor)
-                yield output.page_figure(f"{task}/{factor}", figure, f"{name}-{slug(task)}-{slug(factor)}")
+                yield output.page_figure(f"{task}/{factor}", figure, file)
 
 
 def _draw(drawing: _Drawing) -> None:
@@ -343,8 +352,8 @@ def _draw(drawing: _Drawing) -> None:
         figures.save(drawing.figure, drawing.folder, drawing.name, formats=drawing.formats)
 
 
-def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFigure | None:
-    return next((figure for figure in page_figures if figure.title == f"{task}/{factor}"), None)
+def _find(page_figures: Sequence[PageFigure], file: str) -> PageFigure | None:
+    return next((figure for figure in page_figures if figure.name == file), None)
 
 
 def _section_file(section: ReportSection, name: str, output: _Output) -> dict[str, Any]:

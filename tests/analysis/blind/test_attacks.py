@@ -107,6 +107,16 @@ def test_of_options_with_one_name_the_first_is_given() -> None:
     assert best_answer(items, ACCURACY)(items) == ["A"] * 3
 
 
+def test_statements_without_pairs_are_not_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing differs within groups of one item, of which the decomposition takes minutes and gives single words."""
+    assert np.array_equal(np.linalg.svd(np.zeros((5, 9)), full_matrices=False)[2], np.eye(5, 9))
+    assert np.array_equal(np.linalg.svd(np.zeros((9, 5)), full_matrices=False)[2], np.eye(5))
+    items = [item(f"{n}", [IMAGE], "true", "true_false", question=f"w{n} a", group_id=f"{n}") for n in range(9)]
+    usual = word_weights(items, ACCURACY)(items)
+    monkeypatch.setattr(np.linalg, "svd", None)
+    assert word_weights(items, ACCURACY)(items) == usual
+
+
 def test_the_most_frequent_words_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     """One word per statement tells whether it is true, and each statement has words of its own."""
     items = [

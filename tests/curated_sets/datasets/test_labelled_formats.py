@@ -27,6 +27,7 @@ from snellen.curated_sets.datasets.formats.class_folders import ClassFolders
 from snellen.curated_sets.datasets.formats.image_masks import MaskFiles
 from snellen.curated_sets.datasets.formats.nifti import LabelledVolumes, VolumeSlice
 from snellen.curated_sets.datasets.formats.product_lists import ProductList
+from snellen.curated_sets.datasets.formats.tables import OptionTable
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Note, RawSample, Sample, SourceImage
 from tests.curated_sets.datasets import layouts
@@ -228,6 +229,15 @@ def test_table_rows_refer_to_their_images(tmp_path: Path) -> None:
     assert {sample.object for sample in by_id.values()} == {"Dermoscopy / Disease Diagnosis"}
     read_images = [sample.read_image() for sample in by_id.values()]
     assert read_images == [(image(f"{n}.png"), "png") for n in (0, 1, 0)], "row 2 names the image of row 0"
+
+
+@pytest.mark.parametrize("index", [{}, {"index": "0"}])
+def test_rows_with_an_image_keep_it_whatever_their_index(index: dict[str, str], tmp_path: Path) -> None:
+    rows = [{name: cell for name, cell in row.items() if name != "index"} | index for row in layouts.gmai_rows()]
+    pq.write_table(pa.Table.from_pylist([rows[0], rows[1]]), tmp_path / "val.parquet")
+    samples, _ = scan(OptionTable(objects=("modality",)), tmp_path)
+    images = [base64.b64encode(sample.image.read(sample.record_id)[0]).decode() for sample in samples]
+    assert images == [rows[0]["image"], rows[1]["image"]]
 
 
 def test_parquet_and_tsv_give_the_same(tmp_path: Path) -> None:

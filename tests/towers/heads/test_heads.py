@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -90,6 +91,20 @@ def test_every_family_trains_two_steps_resumes_and_answers(name: str, media: Med
     (reply,) = ask(make_subject(f"head:{tmp_path / 'head'}?max_new_tokens=2"), [view], media)
     assert reply.tokens_out <= 2
     assert sorted(path.name for path in (tmp_path / "head").iterdir()) == [files.CARD, files.WEIGHTS]
+
+
+def test_a_head_that_builds_on_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from snellen.towers.heads import costs, files
+
+    facts = {"tower": "t", "language_model": "l", "tower_fingerprint": "f", "weights": "w", "base_weights": "w"}
+    card = SimpleNamespace(**facts, base=str(tmp_path), stage={"scope": "connector"})
+    for module in (costs, files):
+        monkeypatch.setattr(module, "read_head_card", lambda folder: card)
+    monkeypatch.setattr(costs, "is_head", lambda folder: True)
+    monkeypatch.setattr(files, "tower_fingerprint", lambda tower: "f")
+    with pytest.raises(SnellenError, match="build on itself"):
+        files._apply(None, tmp_path, "t", "l")
+    assert list(costs._stack(tmp_path)) == [tmp_path.resolve()]
 
 
 def test_a_head_stores_only_adapter_connector_and_costs(media: MediaFolder, tmp_path: Path) -> None:

@@ -181,7 +181,9 @@ def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
     _, groups = np.unique([item.group_id for item in train], return_inverse=True)
     means = _sums(counts, groups) / np.bincount(groups)[:, None]
     # Random directions, and those in which statements of one group differ most.
-    _, _, directions = np.linalg.svd(counts - means[groups], full_matrices=False)
+    apart = counts - means[groups]
+    # What svd gives for zeros (every group is one item), without its time.
+    directions = np.linalg.svd(apart, full_matrices=False)[2] if apart.any() else np.eye(min(apart.shape), len(columns))
     draws = stream("blind words", len(train), len(columns)).normal(size=(len(columns), DRAWS))
     weights = np.hstack([draws, directions[:DRAWS].T, -directions[:DRAWS].T])
     sums = counts @ weights

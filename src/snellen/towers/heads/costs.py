@@ -225,12 +225,12 @@ def measured_speed(device: str) -> float:
     return 2 * side**3 / timer.timeit(5).median
 
 
-def _stack(folder: Path) -> Iterator[Path]:
+def _stack(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
     """A head's folder and those of its earlier stages, as far as they still exist."""
-    if is_head(folder):
+    if is_head(folder) and folder.resolve() not in above:
         yield folder.resolve()
         if base := read_head_card(folder).base:
-            yield from _stack(Path(base))
+            yield from _stack(Path(base), (*above, folder.resolve()))
 
 
 def hours_by_stage(root: Path) -> list[dict[str, object]]:

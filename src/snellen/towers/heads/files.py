@@ -133,8 +133,10 @@ def load_head(folder: Path, device: str = "cpu") -> Head:
     return Head(head.model, replace(head.wording, template="conversation"))
 
 
-def _apply(model: Any, folder: Path, tower: str, language_model: str) -> None:
+def _apply(model: Any, folder: Path, tower: str, language_model: str, above: tuple[Path, ...] = ()) -> None:
     """Load the weights of a folder's stage into the model, after those of its earlier stages."""
+    if folder.resolve() in above:
+        raise SnellenError(f"{folder}: its earlier stages build on itself; train it again")
     card = read_head_card(folder)
     if (card.tower, card.language_model) != (tower, language_model):
         raise SnellenError(
@@ -146,7 +148,7 @@ def _apply(model: Any, folder: Path, tower: str, language_model: str) -> None:
     if card.base and card.stage["scope"] != "language-model":  # which replaces everything
         if read_head_card(Path(card.base)).weights != card.base_weights:
             raise SnellenError(f"{folder}: builds on {card.base}, which has been retrained since; train it again")
-        _apply(model, Path(card.base), tower, language_model)
+        _apply(model, Path(card.base), tower, language_model, (*above, folder.resolve()))
     if _digest(folder / WEIGHTS) != card.weights:
         raise SnellenError(f"{folder / WEIGHTS}: the file was changed; train it again")
     tensors, _ = read_tensors(folder / WEIGHTS)

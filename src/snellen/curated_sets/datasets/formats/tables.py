@@ -117,7 +117,8 @@ class OptionTable:
         if isinstance(cell, str) and 0 < len(cell) <= REFERENCE:
             return cells_by_index.get(cell)
         if cell:
-            return cells_by_index.setdefault(str(row.get("index")), own)
+            cells_by_index.setdefault(str(row.get("index")), own)
+            return own
         name = row.get("image_path")
         file = own.path.parent / str(name) if name and not leads_outside(str(name)) else None
         return ImageFile(file) if file is not None and is_file(file) else None
