@@ -294,9 +294,9 @@ def test_a_finished_run_keeps_its_result_and_one_that_asks_more_gets_the_latest(
         fingerprint = SubjectCard("fake:chance").fingerprint()
         keep_sight(_result("fake:chance", text).model_copy(update={"fingerprint": fingerprint}))
         run("fake:chance", itemset, out=tmp_path / "run", limit=1, repeats=repeats, show_progress=False)
-        kept = sight_of(tmp_path / "run", fingerprint)
-        assert kept is not None
-        assert kept.faults() == faults
+        card = sight_of(tmp_path / "run", fingerprint)
+        assert card is not None
+        assert card.faults() == faults
 
 
 def test_a_frame_is_used_at_the_address_where_it_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,11 +318,11 @@ def test_a_frame_is_used_at_the_address_where_it_was_measured(monkeypatch: pytes
 
 
 def test_points_in_a_frame_are_boxes_in_the_unit_of_the_same_numbers() -> None:
-    size, place, frames = (1920, 1080), (480.0, 540.0), {frame.name: frame for frame in FRAMES}
+    size, point, frames = (1920, 1080), (480.0, 540.0), {frame.name: frame for frame in FRAMES}
     for name, unit in BOX_UNITS_OF_FRAMES.items():
-        axes = frames[name].map(PointTrial(size, place, place), 1.0)
+        axes = frames[name].map(PointTrial(size, point, point), 1.0)
         assert axes is not None
-        numbers = axes.from_px(place)[:: -1 if frames[name].is_y_first else 1]
+        numbers = axes.from_px(point)[:: -1 if frames[name].is_y_first else 1]
         assert numbers == pytest.approx(BOX_UNITS[unit].from_fractions(size).point(1 / 4, 1 / 2)), name
     assert set(BOX_UNITS_OF_FRAMES.values()) == set(BOX_UNITS)
 
