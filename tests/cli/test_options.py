@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import operator
 import pkgutil
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from snellen.cli.app import app
+from tests.helpers.extras import need
+
+need("peft", "heads")
 
 ASKING = "run items --subject fake:oracle -s fake:chance"
 SERVED = {"site.host": "0.0.0.0", "site.port": 8123, "site.public_url": "https://a.example"}
@@ -130,6 +134,17 @@ class Called(Exception):
 def _find(target: str) -> tuple[Any, str]:
     module, _, name = target.partition(":")
     return pkgutil.resolve_name(f"snellen.{module}"), name
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _modules() -> Iterator[None]:
+    """What stands in for a function stays in no module, since all are imported before."""
+    for target in [*STANDINS, *(case[1] for case in CASES), "exam.session:", "cli.finished:"]:
+        _find(target)
+    yield
+    for name, module in [pair for pair in sys.modules.items() if pair[0].startswith("snellen")]:
+        strays = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == __name__]
+        assert not strays, (name, strays)
 
 
 @pytest.mark.parametrize(("line", "target", "expected"), CASES, ids=[case[0].partition(" --")[0] for case in CASES])

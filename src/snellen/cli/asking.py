@@ -56,7 +56,9 @@ def write_requests(itemsets: Sequence[str], subjects: Sequence[str], options: Ru
     (subject,) = session.examined
     count = write_batch(path, session.items, subject, session.points, options.limit, options.seed)
     print(f"{count} calls, {path.stat().st_size / 1e6:,.1f} MB: {path}")
-    print(f"Score the results: snellen run {quote(str(session.items.root))} --subject recorded:RESULTS.jsonl")
+    (condition,), itemset = options.conditions, quote(str(session.items.root))
+    more = f" --condition {quote(condition)} --seed {options.seed}" if condition != "vanilla" else ""
+    print(f"Score the results: snellen run {itemset} --subject recorded:RESULTS.jsonl{more}")
 
 
 def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, as_json: bool) -> None:

@@ -47,10 +47,8 @@ def judge(
         raise SnellenError("snellen judge: give --by SUBJECT, --sample FILE, --agreement FILE or --readings FILE")
     if unread and (by is None or sample is not None or agreement is not None):
         raise SnellenError("snellen judge --unread: name the judge with --by SUBJECT, without --sample or --agreement")
-    outcome: dict[str, Any] = {}
-    folder = Path(run)
-    count = sum(arm.withholds_words for arm in read_run_card(folder).arms)
-    if count and (by is not None or sample is not None):
+    outcome, folder = dict[str, Any](), Path(run)
+    if (by or sample) and (count := sum(arm.withholds_words for arm in read_run_card(folder).arms)):
         print(f"note: the judge or sample gets the words of people ({count}) whose study shares none", file=sys.stderr)
     if by is not None:
         judge_of = judgements.people_as_judge(Path(by)) if Path(by).exists() else by
@@ -58,11 +56,9 @@ def judge(
     _, items, suite = open_run_items(folder)
     judged_items = judgements.judgement_items(read_responses(folder), items, suite, protocol)
     verdicts = judgements.read_verdicts(folder, judged_items)
-    if sample is not None and sample.suffix == ".csv":
-        count = judgements.write_sample(sample, judged_items, verdicts, each, seed)
-        outcome |= {"sample": str(sample), "sampled": count}
-    elif sample is not None:
-        count = judgements.write_sample_items(sample, judged_items, verdicts, each, seed, items.media)
+    if sample is not None:
+        drawn, is_sheet = (sample, judged_items, verdicts, each, seed), sample.suffix == ".csv"
+        count = judgements.write_sample(*drawn) if is_sheet else judgements.write_sample_items(*drawn, items.media)
         outcome |= {"sample": str(sample), "sampled": count}
     if agreement is not None:
         rates = judgements.read_agreement(agreement, judged_items, verdicts, suite, protocol)
