@@ -1005,3 +1005,6 @@ def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_fol
     assert plan.forms[0][0].terms == ()
     parts = [part.model_dump() for page in plan.pages.values() for part in page.parts]
     assert any("Answer with" in part.get("text", "") for part in parts)
+    twins = tuple(block.model_copy(update={"name": name}) for name in ("a b", "a-b"))  # both checks are check-0-a-b
+    design = StudyDesign(texts=Texts(title="Seeing"), blocks=twins, forms=2)
+    assert_refused(lambda: build_study([items], design, tmp_path / "twins"), "give a block another name")

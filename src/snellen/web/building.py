@@ -57,6 +57,8 @@ class _Pages:
     def add(
         self, page: Page, source: PageSource, trial: PageTrial | None = None, folder: MediaFolder | None = None
     ) -> str:
+        if self.pages.get(page.page_id, page) != page:
+            raise SnellenError(f"two different pages would be called {page.page_id}; give a block another name")
         self.pages[page.page_id], self.sources[page.page_id] = page, source
         if trial is not None and folder is not None:
             media = (part for part in trial.prompt.parts if isinstance(part, Media))
