@@ -15,7 +15,7 @@ import pytest
 from tests.helpers.fuzzing import KINDS, fuzz, write_world
 
 TODAY = int(os.environ.get("FUZZ_SEED") or time.strftime("%Y%m%d"))
-COUNT = int(os.environ.get("FUZZ_COUNT") or 400)
+COUNT = int(os.environ.get("FUZZ_COUNT") or 240)
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_hostile_replies_are_read_and_recorded(tmp_path: Path, count: int) -> No
     assert tally.survived["reply"] == count
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [12, pytest.param(500, marks=pytest.mark.slow)])
 def test_hostile_sets_are_refused_in_one_line_or_examined(tmp_path: Path, sets_folder: Path, count: int) -> None:
     tally, outcomes = hostile_sets(tmp_path / "sets", good_sets(tmp_path / "good", sets_folder), count, SEED)
     assert tally.troubles == []

@@ -448,7 +448,7 @@ def test_effective_resolution() -> None:
     """The scale of an image of 2,048 px is within x1.15 in half of the cases, and within x1.4 in 95 %."""
     from tests.helpers.sight_servers import scale_errors
 
-    errors = scale_errors(40)
+    errors = scale_errors(24)
     print(np.percentile(errors, [50, 95]))
     assert np.percentile(errors, 50) <= 1.15
     assert np.percentile(errors, 95) <= 1.4
