@@ -40,7 +40,9 @@ def test_from_a_step_to_decisions(snellen: Command, tmp_path: Path) -> None:
     out = snellen("study", "decide", alone, "--out", tmp_path / "alone.csv")[1]
     assert out.startswith("1 of 3 decided, 0 disputed by 2 reviewers; "), "of one vote and of none"
     with (tmp_path / "second.csv").open(newline="") as opened:
-        assert [line["decision"] for line in csv.DictReader(opened)] == ["keep", "drop", "drop"]
+        lines = list(csv.DictReader(opened))
+    assert [line["decision"] for line in lines] == ["keep", "drop", "drop"]
+    assert lines[1]["author"] == "human:review/b, human:review/third", "who decided so, not who was against it"
 
 
 def test_queues_are_listed(snellen: Command, tmp_path: Path) -> None:
