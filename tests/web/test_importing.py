@@ -233,6 +233,8 @@ def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None
     assert table["answer"].tolist() == ["yes", "yes", "no", "no"]
     assert (table["right"].tolist(), set(table["truth"])) == ([1, 1, 0, 0], {"yes"})
     assert len(examination.responses) == 2
+    build_study([items], StudyDesign(texts=Texts(title="Again"), blocks=blocks, forms=1), tmp_path / "second")
+    assert_refused(lambda: import_study(tmp_path / "second", [], tmp_path / "people"), "has people of another study")
 
 
 def test_unfinished_people_are_partial_not_missing(filled: FilledStudy, tmp_path: Path) -> None:
@@ -870,10 +872,12 @@ def take_next_name(root: Path) -> str:
 
 def test_names_that_are_not_plain_words_get_an_alias() -> None:
     start = Start(type="start", participant="x", form=0, plan_hash="", time=NOON)
-    names = ("p01", "../../etc", "p01")
-    rows = [again(RecordRow(sequence=0, record=start), 0, time=NOON + timedelta(seconds=n)) for n in range(3)]
+    names, code = ("p01", "../../etc", "p01", "ab12-cd34"), "ab12-cd34"  # by their code they may withdraw
+    rows = [
+        again(RecordRow(sequence=0, record=start), 0, time=NOON + timedelta(seconds=n), code=code) for n in range(4)
+    ]
     participants = as_participants((name, [row]) for name, row in zip(names, rows, strict=True))
-    assert [person.alias for person in participants] == ["p01", "p02", "p03"]
+    assert [person.alias for person in participants] == ["p01", "p02", "p03", "p04"]
     assert [person.name for person in participants] == list(names)
 
 

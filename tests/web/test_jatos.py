@@ -354,6 +354,15 @@ def test_a_result_has_at_most_so_many_rows(tmp_path: Path, plan: StudyPlan, monk
     assert any("more than 3 rows" in row.reason for row in submission.rows if isinstance(row, BadLine))
 
 
+def test_a_start_that_nothing_followed_is_no_other_person(tmp_path: Path, plan: StudyPlan) -> None:
+    """A page that was reloaded before its first answers were saved begins anew."""
+    rows = rows_of_form(plan, "p", 0)
+    alone = as_text([replace_start(rows[0], "aaaa-1111")])
+    texts = {(1, 1): alone, (1, 2): as_text(rows), (2, 3): alone}
+    first, second = read_archive(write_results(tmp_path / "a.zip", texts))
+    assert (list(first.rows), len(second.rows)) == (rows, 1)
+
+
 def test_nobody_continues_somebody_else_in_a_text_export(tmp_path: Path, plan: StudyPlan) -> None:
     """Names can be guessed; whoever returns has the code of their first start."""
     first = [replace_start(row, "aaaa-1111") if row.sequence == 0 else row for row in rows_of_form(plan, "jatos-1", 0)]

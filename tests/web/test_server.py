@@ -643,9 +643,9 @@ def test_a_full_disk_is_reported_and_nothing_is_acknowledged(tmp_path: Path, mon
     service = open_service(tmp_path)
     with visitors_of(service, tmp_path) as (visitor,):
         secret = visitor.open().json()["secret"]
-        with monkeypatch.context() as patch:  # as without another file to open
-            patch.setattr("snellen.web.store.connect", lambda path: sqlite3.connect(path / "none"))
-            refused(visitor.open(secret=secret), 503)
+        with monkeypatch.context() as patch:  # no further file is opened: another study may be at its path by now
+            patch.setattr("snellen.web.store.connect", lambda path, shared=False: sqlite3.connect(path / "none"))
+            assert visitor.open(secret=secret).json()["participant"] == "p01"
         service.database.submit(lambda connection: connection.execute("DROP TABLE rows").fetchall()).result()
         row = RecordRow.model_validate({"sequence": 1, "record": {"type": "consent", "time": TIME}})
         refused(visitor.send(row, secret), 503)

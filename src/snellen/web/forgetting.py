@@ -26,8 +26,6 @@ from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten, read_study, w
 
 TEXTS, MAX_FILES = (".json", ".jsonl", ".csv", ".tsv", ".html", ".md", ".yaml"), 20_000
 """Files that are searched for people's names, and the greatest number of them in a folder."""
-MAX_UNSEARCHED = 10
-"""Files and folders not searched that a receipt names."""
 _SAMPLE = re.compile(("[,;\t]".join(SAMPLE_COLUMNS) + '|"source": *"judgement sample"').encode())
 """In a sample for people who judge, which has words without the name of who wrote them."""
 
@@ -132,7 +130,7 @@ def _products(
             if (is_sample := bool(_SAMPLE.search(content))) or pattern.search(content):
                 holders.add(str(path if is_sample and path.suffix != ".json" else path.parent))
         unsearched |= {f"{place} beyond {MAX_FILES} files" for _ in islice(texts, 1)}
-    listed = f"{', '.join(sorted(unsearched)[:MAX_UNSEARCHED])} ({len(unsearched)} in all)"
+    listed = f"{', '.join(sorted(unsearched)[:10])} ({len(unsearched)} in all)"
     sentence = f"Not searched, as too many, too large or closed to you: {listed}." if unsearched else ""
     return sorted(holders), sentence
 

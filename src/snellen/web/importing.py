@@ -67,15 +67,10 @@ log = logging.getLogger(__name__)
 
 
 def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
-    """Participants and their rows from the given files and folders, else from the record of `snellen study serve`.
-
-    Raises SnellenError for a record of more than `MAX_TOTAL_BYTES`, which would fill the memory.
-    """
+    """Participants and their rows from the given files and folders, else from the record of `snellen study serve`."""
     database = study / RESULTS
-    if not paths and database.is_file() and database.stat().st_size > MAX_TOTAL_BYTES:
-        raise SnellenError(
-            f"{database}: more than {MAX_TOTAL_BYTES} bytes; remove who is no participant with `snellen study forget`"
-        )
+    if not paths and database.is_file() and database.stat().st_size > MAX_TOTAL_BYTES:  # which would fill the memory
+        raise SnellenError(f"{database}: more than {MAX_TOTAL_BYTES} bytes; remove intruders by `snellen study forget`")
     if not paths:
         yield from (Submission(stored.name, stored.rows, RESULTS) for stored in read_stored(study))
     archives = [path for path in paths if path.suffix in (".zip", ".jrzip")]
@@ -177,6 +172,8 @@ def import_locked(
         refuse_links(out)
     people, refused = admit_all(submissions, root, skip=skip, skip_bad=skip_bad, out=out)
     earlier, gone = list(imported(out)), forgotten(root) | forgotten(out)
+    if any(participant.start.plan_hash != plan.plan_hash for participant in earlier):
+        raise SnellenError(f"{out}: has people of another study, or of another build of this one; give another --out")
     removed = [participant for participant in earlier if not gone.isdisjoint(person_digests(participant.rows))]
     participants = as_participants(people, [participant for participant in earlier if participant not in removed])
     latest = {participant.alias: _last_pages(card, participant) for participant in participants}

@@ -31,7 +31,7 @@ from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
 from snellen.web.admission import BadLine, ReadRow, Submission, start_digest
 from snellen.web.page import index_page
-from snellen.web.plan import RecordRow, Start, StudyPlan
+from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan
 from snellen.web.record_lines import CHECKSUM, MAX_LINE, parse_line
 from snellen.web.study import BUNDLE, INDEX, MAX_TOTAL_BYTES, bundle_files, read_plan, read_study
 
@@ -167,11 +167,13 @@ def read_archive(path: Path) -> Iterator[Submission]:
         yield Submission("more results", (BadLine(0, reason),), str(path))
 
 
-def _of_one_person(people: Sequence[Submission], source: str) -> Iterator[Submission]:
-    """The submissions of one study result, which is one person's: rows under another start are refused.
+def _is_content(row: RecordRow | BadLine) -> bool:
+    return isinstance(row, BadLine) or isinstance(row.record, PageAnswers)
 
-    Lines before the first start are bad lines of that person.
-    """
+
+def _of_one_person(people: Sequence[Submission], source: str) -> Iterator[Submission]:
+    """The submissions of one study result, which is one person's: other starts are refused unless nothing follows."""
+    people = [one for one in people if any(map(_is_content, one.rows))] or people[:1]
     if len(people) > 1 and not any(map(_is_start, people[0].rows)):
         stray, first, *rest = people
         reason = "The row stands before the first start."

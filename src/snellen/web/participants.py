@@ -88,7 +88,7 @@ def as_participants(
         if start in alias_of:
             known[alias_of[start]] = _joined(known[alias_of[start]], rows)
             continue
-        alias = name if ALIAS.fullmatch(name) else ""
+        alias = name if ALIAS.fullmatch(name) and name != participant.start.code else ""  # which withdraws their data
         while not alias or alias in known:
             alias, number = f"p{number:02d}", number + 1
         if name in known:

@@ -89,17 +89,19 @@ class Store:
 
     def links(self) -> list[Link]:
         """The links as they are now; another process may renew them."""
-        with self._reading:
-            self._reader = self._reader or connect(self._path, shared=True)
-            return [Link(*row) for row in self._reader.execute("SELECT token, reviewer FROM links")]
+        return [Link(*row) for row in self._read("SELECT token, reviewer FROM links")]
 
     def rows_text(self, number: int) -> str:
         """The rows of participant `number` in order, as JSON text, read apart from the thread that writes."""
         query = "SELECT sequence, record FROM rows WHERE participant = ? ORDER BY sequence"
-        with contextlib.closing(connect(self._path)) as connection:
-            stored = connection.execute(query, (number,))
-            rows = (f'{{"sequence":{sequence},"record":{record}}}' for sequence, record in stored)
-            return f"[{','.join(rows)}]"
+        rows = (f'{{"sequence":{sequence},"record":{record}}}' for sequence, record in self._read(query, number))
+        return f"[{','.join(rows)}]"
+
+    def _read(self, query: str, *values: int) -> list[tuple[Any, ...]]:
+        """Rows of the database as it was opened first: another study may be at its path by now."""
+        with self._reading:
+            self._reader = self._reader or connect(self._path, shared=True)
+            return self._reader.execute(query, values).fetchall()
 
     def submit(self, job: Job) -> Future[Any]:
         """The job's result after the commit. Raises the job's exception or sqlite3.Error; then nothing was stored."""
