@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from snellen.analysis.blind import measure
 from snellen.analysis.blind.attacks import (
     MIN_ALIKE,
+    Attack,
+    Attacker,
     applied,
     best_answer,
     best_answer_by_question,
@@ -118,6 +121,16 @@ def test_enough_training_items_are_learnt_from_alone(count: int, value: float) -
     items = [*(choice(n, 1, "train") for n in range(count)), *(choice(n, 0) for n in range(12))]
     rows = [row for row in measure_by_folds(items, suite_of(), CONSTANTS[1:]) if row.protocol == "strict"]
     assert [(row.value, row.n) for row in rows] == [(value, 12)]
+
+
+def test_no_attacker_has_learnt_from_the_fold_that_it_answers() -> None:
+    def remember(items: Sequence[Item], metric: Metric) -> Attacker:
+        known = {one.item_id: one.answer for one in items}
+        return lambda asked_items: [known.get(one.item_id, "o2") for one in asked_items]
+
+    items = [choice(n, n % 2) for n in range(12)]
+    rows = measure_by_folds(items, suite_of(), [Attack("memory", remember)])
+    assert [(row.value, row.n) for row in rows if row.protocol == "strict"] == [(0.0, 12)]
 
 
 @pytest.mark.parametrize(("count", "value"), [(MIN_PART - 1, 0.0), (MIN_PART, 1.0)])

@@ -16,8 +16,8 @@ import pytest
 from snellen.analysis.comparison import logs
 from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.groups import counterparts, groupings
-from snellen.analysis.comparison.log_changes import log_changes, log_ranks, plain_log_changes
-from snellen.analysis.comparison.logs import Log, LogRow, join, targets_agree
+from snellen.analysis.comparison.log_changes import _read_scores, log_changes, log_ranks, plain_log_changes
+from snellen.analysis.comparison.logs import ItemPair, Log, LogRow, join, targets_agree
 from snellen.analysis.comparison.unpaired import _refuse_unlike, is_undecided, unpaired_changes
 from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, Unpaired, flips, plain_comparison, unpaired
 from snellen.core.errors import SnellenError
@@ -298,3 +298,12 @@ def test_ranks_of_logs_have_their_own_scores_and_numbers_by_task() -> None:
     assert (ranks["all items", "b"], ranks["all items", "c"]) == ((0.5, 16, 2), (1, 15, 1))
     assert [note.partition(":")[0] for note in compared.notes] == ["b", "c"]
     assert np.isclose(compared.table.set_index(["task", "first", "second"])["difference"]["u", "a", "c"], -1)
+
+
+def test_replies_are_read_by_their_own_log_s_options_or_else_by_the_other_s() -> None:
+    before = LogRow("1", options=(("A", "cat"), ("B", "dog")), target=("A",), reply="A")
+    turned = LogRow("1", options=(("A", "dog"), ("B", "cat")), target=("B",), reply="B")
+    bare = LogRow("1", reply="A")
+    for after, scores in ((turned, [1, 1]), (replace(turned, reply="A"), [1, 0]), (bare, [1, 1])):
+        assert _read_scores(ItemPair("1", "", [before], [after])) == scores
+    assert _read_scores(ItemPair("1", "", [bare], [turned])) == [0, 1]

@@ -79,7 +79,10 @@ def run(tmp_path: Path) -> Run:
 
 def test_agreement_is_over_items_of_several_people_and_unread_replies_are_an_answer(run: Run) -> None:
     """Pairs: 3 of 3, 1 of 3, 0 of 1; one person alone does not count. Two items have the usual three answers."""
-    alike = people_tables.agreement(run, "naming", "x", "vanilla")
+    rows = run.scores["strict"]
+    blind = rows.assign(condition="images=none", prediction="c")
+    both = replace(run, scores={"strict": pd.concat([blind, rows])})
+    alike = people_tables.agreement(both, "naming", "x", "vanilla")
     assert alike.share == pytest.approx((1 + 1 / 3 + 0) / 3)
     assert (alike.items, alike.rated, alike.raters) == (3, 2, 3)
 
