@@ -83,6 +83,16 @@ def test_rows_of_several_filters_are_refused_by_the_name_of_their_column(tmp_pat
     assert_refused(lambda: compared(unnamed, unnamed), "name the column in which they differ: ?repeat=COLUMN")
 
 
+def test_the_named_scorer_of_inspect_counts(tmp_path: Path) -> None:
+    log = FORMS["Inspect"](tmp_path, "m", model(0.7, 1))
+    content = json.loads(log.read_text())
+    for sample in content["samples"]:
+        sample["scores"]["other"] = {"value": 1 - sample["scores"]["choice"]["value"]}
+    log.write_text(json.dumps(content))
+    assert compared(log, log).flips.empty
+    assert len(compared(log, f"{log}?score=other").flips) == 120
+
+
 def test_our_parser_reads_what_the_log_has_options_for(tmp_path: Path) -> None:
     side = model(0.7, 1)
     wrongly_scored = [row._replace(score=1 - row.score) for row in side]
