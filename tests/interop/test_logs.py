@@ -126,6 +126,14 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
         folder / "a.jsonl",
         [{"doc_id": n, "resps": [["x"]], "target": "x", "anls": {"score": 1 - n}} for n in range(2)],
     ),
+    "lmms-eval with targets and repeats that are numbers": lambda folder: json_lines(
+        folder / "a.jsonl",
+        [{"doc_id": n, "target": n, "repeat": 0, "resps": [["x"]], "doc": {"score": n}, "vsr": 1 - n} for n in (0, 1)],
+    ),
+    "lmms-eval with another number": lambda folder: json_lines(
+        folder / "a.jsonl",
+        [{"doc_id": n, "target": n, "resps": [["x"]], "seconds": n, "vsr": {"score": 1 - n}} for n in (0, 1)],
+    ),
 }  # fmt: skip
 
 

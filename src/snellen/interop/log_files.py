@@ -39,6 +39,7 @@ Side: TypeAlias = str | Path | Examination
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
 _GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")
 _SCORES = (*COLUMNS["score"], "judge")
+_OTHERS = {name.partition(".")[0] for role, names in COLUMNS.items() if role != "score" for name in names}
 
 
 def _path_and_settings(address: str) -> tuple[Path, dict[str, str]] | None:
@@ -165,8 +166,7 @@ class _LogReader(AnswerReader):
             self._text(row, [self.settings[role]] if role in self.settings else names)
             for role, names in (("group", _GROUPS), ("task", _TASKS))
         )
-        row_of_log = _log_row(answer_row, score, group, task or self._task)
-        self.logs.setdefault(name, []).append(row_of_log)
+        self.logs.setdefault(name, []).append(_log_row(answer_row, score, group, task or self._task))
 
     def _score_columns(self, row: Row) -> Sequence[str]:
         """The columns that may have scores, of which the first counts."""
@@ -175,12 +175,12 @@ class _LogReader(AnswerReader):
         values = cell_of(row, ["sample_score.score.value"])
         main = cell_of(row, ["sample_score.score.main_score_name"])
         names = [str(main)] if main else list(values) if isinstance(values, dict) else []
-        nested = [f"{name}.score" for name, cell in row.items() if isinstance(cell, dict) and "score" in cell]
         candidates = dict.fromkeys([*_SCORES, *(f"sample_score.score.value.{name}" for name in names[:1])])
         found = [name for name in candidates if isinstance(cell_of(row, [name]), str | int | float)]
         if not found and not {"resps", "filtered_resps"}.isdisjoint(row):
-            numbers = [name for name, cell in row.items() if name != "doc_id" and isinstance(cell, int | float)]
-            found = [*numbers, *nested]
+            metrics = {name: row[name] for name in row if name not in {*_OTHERS, *self.settings.values()}}
+            nested = [f"{name}.score" for name, cell in metrics.items() if isinstance(cell, dict) and "score" in cell]
+            found = [*nested, *(name for name, cell in metrics.items() if isinstance(cell, int | float))]
         return found
 
 
@@ -198,11 +198,10 @@ def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str,
     for sample, row, _, _ in logged_rows(log):
         values = {name: score.value for name, score in (sample.record.scores or {}).items()}
         scorers |= dict.fromkeys(values)
-        cell = cell_of(values, [settings.get("score") or next(iter(scorers), "")])
         group = cell_of(sample.record.metadata or {}, [settings["group"]] if "group" in settings else _GROUPS)
         task = sample.identity.task if sample.identity else log.header.eval.task
         try:
-            score = _scaled(cell, settings)
+            score = _scaled(cell_of(values, [settings.get("score") or next(iter(scorers), "")]), settings)
         except ValueError as error:
             raise SnellenError(f"{path}: sample {row.number}: {error}") from error
         rows.append(_log_row(row, score, "" if group is None else str(group), task))

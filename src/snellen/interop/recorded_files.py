@@ -155,7 +155,7 @@ def _table(raw_file: Any, ending: str) -> Iterator[Row]:
     with long_cells():
         text_lines = TableLines[str](text, MAX_LINE, MAX_LIST_BYTES)
         header, separator = table_header(text_lines)
-        rows = csv.reader(chain([header], text_lines), delimiter="\t" if ending == ".tsv" else separator)
+        rows = csv.reader(chain([header], text_lines), delimiter="\t" if ending == ".tsv" else separator, strict=True)
         head = _head(next(rows, []))
     while True:
         with long_cells():  # the limit is the process's, so not while others run

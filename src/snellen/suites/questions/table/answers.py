@@ -137,8 +137,7 @@ def find_kind(questions: Sequence[TableQuestion], reading: str) -> AnswerKind:
 
 def truth_words(question: TableQuestion) -> tuple[str, str] | None:
     """The words for true and false if the answer is one of them, and the options, if there are any, both; else None."""
-    word = str(question.answer).strip().casefold()
-    words = WORDS.get(word)
+    words = WORDS.get(str(question.answer).strip().casefold())
     texts = {_folded(text) for _, text in question.options}
     is_alike = words is not None and (not texts or texts == {text.casefold() for text in words})
     return words if is_alike and not question.is_listed else None
@@ -163,6 +162,9 @@ def read_answer_cell(question: TableQuestion, kind: AnswerKind, reading: str, co
         if not (INTEGER if kind == "integer" else NUMBER).fullmatch(text):
             raise question.row.bad(column, f"{text!r:.60} is not {'a whole' if kind == 'integer' else 'a'} number")
         return int(text) if kind == "integer" else float(text)
+    listed = as_list(text) if isinstance(cell, str) and text.startswith("[") else None
+    if listed and all(isinstance(part, str) for part in listed):
+        cell = [part.strip() for part in listed if part.strip()] or text
     if isinstance(cell, list) and not all(isinstance(part, str) for part in cell):
         raise question.row.bad(column, f"{text!r:.60} is a list of numbers; boxes and other vectors are not read")
     return tuple(cell) if isinstance(cell, list) else text
@@ -172,8 +174,7 @@ def clean_answer(row: RawRow, column: str) -> Any:
     """The text of the cell, or a list of texts and numbers. Raises BadRow for an empty cell, and for structures."""
     cell = row.cells.get(column)
     parts = cell if isinstance(cell, list) else [cell]
-    if filled := [part for part in parts if part != "" and not str(part).isspace()]:
-        parts = filled
+    parts = [part for part in parts if part != "" and not str(part).isspace()] or parts
     if not parts or not all(isinstance(part, str | int | float) and str(part).strip() for part in parts):
         raise row.bad(column, "no answer" if cell in (None, []) else "neither a text, a number, nor a list of these")
     plain = [part.strip() if isinstance(part, str) else _whole(part) for part in parts]
