@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,38 @@ def voc(name: str, *sides: object) -> str:
     corners = zip(("xmin", "ymin", "xmax", "ymax"), sides, strict=False)
     box = "".join(f"<{side}>{number}</{side}>" for side, number in corners)
     return f"<object><name>{name}</name><bndbox>{box}</bndbox></object>"
+
+
+def test_a_name_that_several_images_or_labels_have_is_of_none_of_them(images: Path) -> None:
+    folders = [images.parent / "yolo", images.parent / "voc"]
+    labels = {"sub/a": 11, "b": 21, "other/b": 31, "old/a": 41}
+    for name, left in labels.items():
+        for folder in folders:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folders[0] / f"{name}.txt").write_text(f"0 {(left + 4) / 100} 0.5 0.1 0.2")
+        (folders[1] / f"{name}.xml").write_text(f"<annotation>{voc('cat', left, 21, left + 9, 30)}</annotation>")
+    (folders[0] / "classes.txt").write_text("cat")
+    for folder, what in zip(folders, ("these labels (%s.txt)", "this annotation (%s.xml)"), strict=True):
+        records = list(OwnBoxes(images, folder).samples())
+        boxes = {r.record_id: [box[0] for _, box in objects(r)] for r in records if isinstance(r, Sample)}
+        assert boxes == {"sub/a.png": [10], "b.png": [20]}
+        notes = [f"{r.message} ({r.location})" for r in records if isinstance(r, Note)]
+        assert sorted(notes) == [f"image of {what % name}" for name in "ab"]
+    alone = images.parent / "alone"
+    alone.mkdir()
+    (alone / "a.xml").write_text("<annotation/>")
+    (images / "a.png").rename(images / "x.png")
+    assert [r.record_id for r in OwnBoxes(images, alone).samples() if isinstance(r, Sample)] == ["sub/a.png"]
+
+
+def test_records_of_a_coco_file_that_share_the_name_of_a_flat_image_are_of_none(images: Path) -> None:
+    names = ["cam1/a.png", "cam2/a.png", "cam1/b.png"]
+    rows = [{"id": n, "file_name": name, "width": 100, "height": 50} for n, name in enumerate(names)]
+    boxes = [{"id": n, "image_id": n, "category_id": 1, "bbox": [n, 2, 30, 40]} for n in range(3)]
+    content = {"images": rows, "categories": [{"id": 1, "name": "cat"}], "annotations": boxes}
+    samples, notes = read(images, "b.json", json.dumps(content))
+    assert {record: objects(sample) for record, sample in samples.items()} == {"b.png": [("cat", (2, 2, 32, 42))]}
+    assert notes == ["missing: image that only these labels name (a.png)"] * 2
 
 
 def test_voc_counts_pixels_from_one_and_objects_of_another_form_are_lost(images: Path) -> None:

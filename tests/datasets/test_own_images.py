@@ -42,7 +42,7 @@ def test_rows_of_a_table_of_classes_are_read_in_order_and_noted_by_their_number(
         "unreadable: there is no such file (x/2.png)",
         "odd: empty, overlong or invalid name (x/9.png)",
     ]
-    (tmp_path / "in" / "t.tsv").write_text("path\tlabel\nx/1.png\ttea\n")
+    (tmp_path / "in" / "t.tsv").write_text("path\tlabel\t\t\nx/1.png\ttea\t\t\t \n")
     assert read(tmp_path / "in" / "t.tsv") == ({"x/1.png": "tea"}, []), "paths are relative to the table's folder"
 
 
@@ -71,10 +71,14 @@ def test_other_files_and_tables_are_refused_by_name(tmp_path: Path, monkeypatch:
     (tmp_path / "b.csv").write_text("path,class\n")
     (tmp_path / "c.txt").write_text("x")
     (tmp_path / "d.csv").write_bytes(b"path,class\n\xff,x\n")
+    (tmp_path / "f.csv").write_text("path,Class,note,class\na.png,cat,,dog\n")
+    (tmp_path / "g.csv").write_text("path,class,x\na.png,cat,1\nb.png,cat,1,5\n")
     for name, words in {
         "a.csv": "no column 'class'; it has file, colour. Name one class or label or category",
         "b.csv": "has no row below its header; write one per image",
         "d.csv": r"not a CSV file in UTF-8 \(.*\); save it as CSV in UTF-8",
+        "f.csv": "two columns are called 'class'; rename or delete one",
+        "g.csv": "row 3 has more cells than the header; quote cells that have ','",
         "c.txt": "neither a folder nor a CSV file; give a folder",
         "none": "no such folder or file; give a folder",
     }.items():

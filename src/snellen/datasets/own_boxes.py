@@ -6,9 +6,11 @@ import contextlib
 import io
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 from yaml import YAMLError
@@ -19,7 +21,7 @@ from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, own_file
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file, box_of, read_voc
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
-from snellen.datasets.formats.file_tree import SUFFIXES
+from snellen.datasets.formats.file_tree import SUFFIXES, name_below
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import find_shards
 from snellen.datasets.image_files import ImageFile, image_size, is_turned, levels_fault
@@ -82,7 +84,7 @@ class OwnBoxes:
             found = (path for path in self.boxes.rglob("*") if path.suffix.lower() in (".xml", ".txt"))
             files = sorted(own_file(self.boxes, path) for path in found)
             if any(path.suffix.lower() == ".xml" for path in files):
-                return _voc(self.images, [path for path in files if path.suffix.lower() == ".xml"])
+                return _voc(self.images, self.boxes, [path for path in files if path.suffix.lower() == ".xml"])
             if files:
                 return _yolo(self.images, self.boxes, files)
         elif suffix == ".json" and self.boxes.is_file():
@@ -106,9 +108,7 @@ class OwnBoxes:
         if self.exhaustive is not None and self.boxes and self.boxes.suffix.lower() in (".csv", ".tsv"):
             attributes.pop(NOT_EXHAUSTIVE_FIELD, None)
         names = attributes.get(NOT_EXHAUSTIVE_FIELD, ())
-        open_labels = (
-            {clean_label(str(name).replace("_", " ")) for name in names} if isinstance(names, tuple) else set()
-        )
+        open_labels = {clean_label(str(name).replace("_", " ")) for name in (names if isinstance(names, tuple) else ())}
         if self.exhaustive is False:
             open_labels = {annotation.label for annotation in annotations}
         attributes[NOT_EXHAUSTIVE_FIELD] = tuple(sorted(open_labels))
@@ -116,7 +116,6 @@ class OwnBoxes:
 
 
 def _image_fault(raw: RawSample) -> str:
-
     is_file = isinstance(raw.image, ImageFile)
     if is_file and (fault := file_fault(raw.image.path)):
         return fault
@@ -129,8 +128,7 @@ def _image_fault(raw: RawSample) -> str:
 
 def _shard_boxes(images: Path) -> Iterator[RawSample | Note]:
     """Boxes in the same rows as the images, with the facts that a CSV file's columns would give."""
-    shards = find_shards(images) if images.exists() else []
-    if not shards:
+    if not (shards := find_shards(images) if images.exists() else []):
         raise SnellenError(f"{images}: not a Hugging Face dataset; also give --source boxes=PATH, {FORMS}")
     for raw in read_hub_boxes(images, shards):
         if isinstance(raw, Note):
@@ -145,13 +143,16 @@ def _coco(images: Path, path: Path) -> Iterator[RawSample | Note]:
     with path.open("rb") as file:
         if file.read(100).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             raise SnellenError(f"{path}: a list, as of detections; give COCO's annotations, with images and categories")
-    raw_samples: list[RawSample | Note] = []
     for tail in (0, 1):
         reader = CocoJson((CocoFile("", (path.name,), tail=tail),), image_fields=(NOT_EXHAUSTIVE_FIELD,))
         raw_samples = list(reader.read(images, path))
-        if any(isinstance(raw, RawSample) for raw in raw_samples):
+        if counts := Counter(raw.record_id for raw in raw_samples if isinstance(raw, RawSample)):
             break
-    return iter(raw_samples)
+    for raw in raw_samples:
+        if tail and isinstance(raw, RawSample) and counts[raw.record_id] > 1:
+            yield Note("missing", "image that only these labels name", raw.record_id)
+        else:
+            yield raw
 
 
 def _table(images: Path, path: Path) -> Iterator[RawSample | Note]:
@@ -210,22 +211,30 @@ def read_colour(text: str) -> tuple[float, ...] | None:
     return rgb if len(rgb) == 3 and all(0 <= level <= 255 for level in rgb) else None
 
 
-def _images_by_name(images: Path) -> dict[str, Path]:
-    """Images by their path without suffix, and by their stem, both with composed accents."""
-    by_name: dict[str, Path] = {}
-    for path in sorted(path for path in images.rglob("*") if path.suffix.lower() in SUFFIXES):
-        by_name.setdefault(normalize("NFC", path.stem), path)
-        by_name[normalize("NFC", path.relative_to(images).with_suffix("").as_posix())] = path
-    return by_name
-
-
-def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
-    """One object per line: class number, then centre and size of the box, or an outline, in shares."""
-    (names, pose), path_by_name = _yolo_names(folder), _images_by_name(images)
+def _pairs(images: Path, folder: Path, paths: Sequence[Path]) -> Iterator[tuple[Path, Path | None]]:
+    """Files of labels, each with the only image of its path without suffix, or else of a stem that no other has."""
+    by_name: dict[str, list[Path]] = defaultdict(list)
+    for image in images.rglob("*"):
+        if image.suffix.lower() in SUFFIXES:
+            for name in _names(image, images):
+                by_name[name].append(image)
+    counts = Counter(_names(path, folder)[1] for path in paths)
     for path in paths:
-        below = path.relative_to(folder).with_suffix("")
-        keys = (normalize("NFC", name) for name in (below.as_posix(), path.stem))
-        image_path = next((path_by_name[key] for key in keys if key in path_by_name), None)
+        name, stem = _names(path, folder)
+        found = by_name.get(name) or (by_name[stem] if counts[stem] == 1 else [])
+        yield path, found[0] if len(found) == 1 else None
+
+
+def _names(path: Path, folder: Path) -> tuple[str, str]:
+    """The path without suffix, and `/` with the stem, both with composed accents."""
+    name = normalize("NFC", path.relative_to(folder).with_suffix("").as_posix())
+    return name, f"/{name.rpartition('/')[2]}"
+
+
+def _yolo(images: Path, folder: Path, paths: Sequence[Path]) -> Iterator[RawSample | Note]:
+    """One object per line: class number, then centre and size of the box, or an outline, in shares."""
+    names, pose = _yolo_names(folder)
+    for path, image_path in _pairs(images, folder, paths):
         if image_path is None:
             if path.name not in ("classes.txt", "names.txt"):
                 yield Note("missing", "image of these labels", path.name)
@@ -239,14 +248,12 @@ def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSamp
                 yield Note("odd", str(annotation) if size else NO_BOX, path.name)
             else:
                 annotations.append(annotation)
-        record = image_path.relative_to(images).as_posix()
-        yield from annotated_file(record, image_path, annotations, size=size, lost=lost)
+        yield from annotated_file(name_below(image_path, images), image_path, annotations, size=size, lost=lost)
 
 
 def _lines(path: Path) -> list[str]:
     try:
-        lines = read_text(path, "utf-8-sig", MAX_YAML_BYTES, regular=True).splitlines()
-        return [line for line in lines if line.strip()]
+        return list(filter(str.strip, read_text(path, "utf-8-sig", MAX_YAML_BYTES, regular=True).splitlines()))
     except (OSError, UnicodeDecodeError):
         return ["unreadable"]
 
@@ -257,24 +264,20 @@ def _yolo_names(folder: Path) -> tuple[Mapping[str, str], int]:
         for name in ("data.yaml", "dataset.yaml"):
             if (near / name).is_file():
                 content = _yaml(own_file(near, near / name))
-                names = content.get("names") if isinstance(content, dict) else None
-                pairs = (
-                    names.items() if isinstance(names, dict) else enumerate(names) if isinstance(names, list) else ()
-                )
-                shape = content.get("kpt_shape") if isinstance(content, dict) else None
+                names, shape = content.get("names"), content.get("kpt_shape")
+                pairs = names.items() if isinstance(names, dict) else enumerate(names if type(names) is list else ())
                 pose = math.prod(shape) if isinstance(shape, list) and all(type(n) is int for n in shape) else 0
                 return {str(number): str(label) for number, label in pairs}, pose
         for name in ("classes.txt", "names.txt", "obj.names"):
             if (near / name).is_file():
-                return {
-                    str(number): label.strip() for number, label in enumerate(_lines(own_file(near, near / name)))
-                }, 0
+                labels = _lines(own_file(near, near / name))
+                return {str(number): label.strip() for number, label in enumerate(labels)}, 0
     raise SnellenError(f"{folder}: no class names; put classes.txt there, with one name per line, or YOLO's data.yaml")
 
 
-def _yaml(path: Path) -> object:
+def _yaml(path: Path) -> Mapping[str, Any]:
     try:
-        return read_yaml(path)
+        return content if isinstance(content := read_yaml(path), dict) else {}
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise SnellenError(f"{path}: cannot be read as YAML: {shown_name(str(error).splitlines()[0])}") from None
 
@@ -300,11 +303,9 @@ def _yolo_annotation(line: str, size: tuple[int, int], names: Mapping[str, str],
     return Annotation(names[number], (left * size[0], top * size[1], right * size[0], bottom * size[1]))
 
 
-def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
+def _voc(images: Path, folder: Path, paths: Sequence[Path]) -> Iterator[RawSample | Note]:
     """One XML file per image, of the same name. VOC counts pixels from 1 and includes the last one."""
-    path_by_name = _images_by_name(images)
-    for path in paths:
-        image_path = path_by_name.get(normalize("NFC", path.stem))
+    for path, image_path in _pairs(images, folder, paths):
         try:
             root = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES, regular=True))
         except (OSError, UnicodeDecodeError, ET.ParseError, ValueError):
@@ -316,5 +317,4 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
             continue
         annotations, malformed = read_voc(root)
         yield from (Note("odd", "object without a class or four numbers", path.name) for _ in malformed)
-        record = image_path.relative_to(images).as_posix()
-        yield from annotated_file(record, image_path, annotations, lost=len(malformed))
+        yield from annotated_file(name_below(image_path, images), image_path, annotations, lost=len(malformed))

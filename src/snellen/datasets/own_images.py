@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -51,10 +52,8 @@ def read_own_images(
     if path.is_file() and path.suffix.lower() in (".csv", ".tsv"):
         return _few_labels(path, _table(path, images or path.parent))
     problem = "neither a folder nor a CSV file" if path.exists() else "no such folder or file"
-    raise SnellenError(
-        f"{path}: {problem}; give a folder with one folder per class, a CSV with the columns path, class, or the "
-        "folder of a Hugging Face dataset"
-    )
+    forms = "a folder with one folder per class, a CSV with the columns path, class, or a Hugging Face dataset's folder"
+    raise SnellenError(f"{path}: {problem}; give {forms}")
 
 
 def _few_labels(path: Path, records: Iterable[Sample | Note]) -> Iterator[Sample | Note]:
@@ -86,11 +85,9 @@ def _shard_rows(root: Path, shards: Sequence[Path], columns: Sequence[str], ids:
         if class_names is None and not ids:
             _refuse_numbers(shard, label_column)
         for number, row in enumerate(shard.rows([label_column])):
-            label = clean_label(label_text(row[label_column], class_names))
-            if label:
+            if label := clean_label(label_text(row[label_column], class_names)):
                 image = TableRow(reader, shard, image_column, number)
-                raw = labelled_image(f"{name}#{number}", image, label, "")
-                yield Sample(source=OWN, licence="", **vars(raw))
+                yield Sample(source=OWN, licence="", **vars(labelled_image(f"{name}#{number}", image, label, "")))
             else:
                 yield Note("odd", "row with no class or an invalid one", shown_name(f"{name}#{number}"))
 
@@ -198,12 +195,15 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         raise SnellenError(f"{path}: has no row below its header; write one per image")
     if len(cells) * len(names) > MAX_VALUES:
         raise SnellenError(f"{path}: more than {MAX_VALUES} cells; keep the columns that are needed, or split it")
+    if repeated := next((name for name, count in Counter(names).items() if name and count > 1), ""):
+        raise SnellenError(f"{path}: two columns are called {shown_name(repeated)[:60]!r}; rename or delete one")
+    if surplus := next((n for n, row in enumerate(cells, 2) if any(map(str.strip, row[len(names) :]))), 0):
+        raise SnellenError(f"{path}: row {surplus} has more cells than the header; quote cells that have {separator!r}")
     return [{name: row[n].strip() if n < len(row) else "" for n, name in enumerate(names)} for row in cells]
 
 
-def find_column(path: Path, columns: Iterable[str], names: Sequence[str]) -> str:
+def find_column(path: Path, columns: Collection[str], names: Sequence[str]) -> str:
     """The first of these columns that a table has. Raises SnellenError listing its columns."""
-    columns = list(columns)
     column = next((name for name in names if name in columns), "")
     if not column:
         existing = shown_name(", ".join(columns))
