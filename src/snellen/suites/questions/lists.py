@@ -16,9 +16,9 @@ FORMS = (
 )
 """The beginning of an option in a question: on its own line, `(a)`, and `A.` or `A)` within a line."""
 
-
 LABEL = re.compile(r"[(\[]?(?:([A-Za-z])(?:[)\].:]{1,2}|、)\s{0,4}|(\d{1,2})[)\].:]{1,2}\s{1,4})(?=\S)")
 """The label of an option within its text: `A.`, `(A)`, `A:`, or `1.` before a space."""
+_NO_COMMA = re.compile(r"['\"]\s+['\"]")  # as NumPy writes lists; Python reads one text
 
 
 def without_labels(options: list[str]) -> list[str]:
@@ -38,7 +38,7 @@ def as_list(text: str) -> list[Any] | None:
             value = read(text)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple) and (read is json.loads or not _NO_COMMA.search(text)):
             return list(value)
     return None
 
