@@ -101,7 +101,7 @@ ANSWERS: list[tuple[Any, TableQuestion, Any]] = [
     ("integer", question(" +7 "), 7), ("number", question("-1.5e2"), -150.0), ("true_false", question("YES"), "true"),
     ("text", question(["a", "b"]), ("a", "b")), ("true_false", question("False"), "false"),
     ("text", question("['a', 'b ', '']"), ("a", "b")), ("text", question('["a"]'), ("a",)),
-    *(("text", question(text), text) for text in ("[1,2]", "['']", "['a',1]", "[]", "[a]", "['a' 'b']")),
+    *(("text", question(text), text) for text in ("[1,2]", "['']", "['a',1]", "[]", "[a]", "['a'\t'b']")),
     ("choices", question(["green", "A"], "red", "blue", "green"), ("A", "C")),
     ("choice", question("A, B", "red", "blue"), "'A, B' is not one of A, B"),
     ("choices", question("A, Z", "red", "blue"), "'A, Z' is not some of A, B"),
