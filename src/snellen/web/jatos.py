@@ -167,8 +167,8 @@ def read_archive(path: Path) -> Iterator[Submission]:
         yield Submission("more results", (BadLine(0, reason),), str(path))
 
 
-def _is_content(row: RecordRow | BadLine) -> bool:
-    return isinstance(row, BadLine) or isinstance(row.record, PageAnswers)
+def _is_content(entry: ReadRow) -> bool:
+    return isinstance(entry, BadLine) or isinstance(entry.record, PageAnswers)
 
 
 def _of_one_person(people: Sequence[Submission], source: str) -> Iterator[Submission]:

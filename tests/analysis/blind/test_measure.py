@@ -125,8 +125,8 @@ def test_enough_training_items_are_learnt_from_alone(count: int, value: float) -
 
 def test_no_attacker_has_learnt_from_the_fold_that_it_answers() -> None:
     def remember(items: Sequence[Item], metric: Metric) -> Attacker:
-        known = {one.item_id: one.answer for one in items}
-        return lambda asked_items: [known.get(one.item_id, "o2") for one in asked_items]
+        answers = {item.item_id: item.answer for item in items}
+        return lambda asked_items: [answers.get(item.item_id, "o2") for item in asked_items]
 
     items = [choice(n, n % 2) for n in range(12)]
     rows = measure_by_folds(items, suite_of(), [Attack("memory", remember)])

@@ -349,11 +349,11 @@ def test_a_fingerprint_changes_with_everything_that_a_head_is_made_from(monkeypa
     for name in ("tower_fingerprint", "language_model_digest"):
         monkeypatch.setattr(f"{fitting.module_name}.{name}", lambda spec: spec)
     monkeypatch.setattr(f"{fitting.module_name}.read_head_card", lambda base: SimpleNamespace(weights=str(base)))
-    plan, talk = fitting.HeadPlan("t", "l", STAGES["fit"], Path("b")), ConversationTurn(("Which?",), "red")
+    plan, turn = fitting.HeadPlan("t", "l", STAGES["fit"], Path("b")), ConversationTurn(("Which?",), "red")
     changes = {"tower": "u"}, {"language_model": "m"}, {"base": Path("c")}, {"base": None}, {"stage": STAGES["tune"]}
     marks = [
-        fitting.plan_fingerprint(replace(plan, **change), [Conversation("c", (talk,))]) for change in ({}, *changes)
+        fitting.plan_fingerprint(replace(plan, **change), [Conversation("c", (turn,))]) for change in ({}, *changes)
     ]
-    marks.append(fitting.plan_fingerprint(plan, [Conversation("c", (replace(talk, reply="blue"),))]))
+    marks.append(fitting.plan_fingerprint(plan, [Conversation("c", (replace(turn, reply="blue"),))]))
     assert len(set(marks)) == 7
-    assert fitting.plan_fingerprint(replace(plan, device="cuda"), [Conversation("c", (talk,))]) == marks[0]
+    assert fitting.plan_fingerprint(replace(plan, device="cuda"), [Conversation("c", (turn,))]) == marks[0]
