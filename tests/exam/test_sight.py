@@ -287,9 +287,10 @@ def test_runs_get_the_latest_result(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_keeps_its_result_and_one_that_asks_more_gets_the_latest(
-    sets_folder: Path, tmp_path: Path
+    sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     itemset, fault = small_set("combo", sets_folder), "red and blue arrive exchanged"
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))  # other tests ask fake:chance, too
     for repeats, text, faults in ((1, "", []), (1, fault, []), (2, fault, [fault])):
         fingerprint = SubjectCard("fake:chance").fingerprint()
         keep_sight(_result("fake:chance", text).model_copy(update={"fingerprint": fingerprint}))
