@@ -34,11 +34,11 @@ def test_from_a_step_to_decisions(snellen: Command, tmp_path: Path) -> None:
     third = reviewed_by(read_itemset(tmp_path / "third" / "items"), {"third": words(i1="drop")}, tmp_path / "more")
     code, out, _ = snellen("study", "decide", tmp_path / "people", third, "--out", tmp_path / "second.csv")
     assert (code, out.splitlines()[0]) == (
-        0, "3 of 3 decided, 0 disputed by 2 reviewers; agreement: percent 0.667, Fleiss 0.333, Krippendorff 0.444"
+        0, "2 reviewers: 3 of 3 decided, 0 disputed; agreement: percent 0.667, Fleiss 0.333, Krippendorff 0.444"
     )  # fmt: skip
     alone = reviewed_by(queue, {"a": words(i0="keep"), "b": words(i0="keep", i1="drop")}, tmp_path / "alone")
     out = snellen("study", "decide", alone, "--out", tmp_path / "alone.csv")[1]
-    assert out.startswith("1 of 3 decided, 0 disputed by 2 reviewers; "), "of one vote and of none"
+    assert out.startswith("2 reviewers: 1 of 3 decided, 0 disputed; "), "of one vote and of none"
     with (tmp_path / "second.csv").open(newline="") as opened:
         lines = list(csv.DictReader(opened))
     assert [line["decision"] for line in lines] == ["keep", "drop", "drop"]

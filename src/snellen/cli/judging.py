@@ -49,7 +49,7 @@ def judge(
         raise SnellenError("snellen judge --unread: name the judge with --by SUBJECT, without --sample or --agreement")
     outcome, folder = dict[str, Any](), Path(run)
     if (by or sample) and (count := sum(arm.withholds_words for arm in read_run_card(folder).arms)):
-        print(f"note: the judge or sample gets the words of people ({count}) whose study shares none", file=sys.stderr)
+        print(f"note: words that the study does not share go to the judge or sample (people: {count})", file=sys.stderr)
     if by is not None:
         judge_of = judgements.people_as_judge(Path(by)) if Path(by).exists() else by
         outcome |= asdict(do(folder, judge_of, unread=unread, protocol=protocol, show_progress=not as_json))

@@ -295,8 +295,8 @@ def decide(
         return
     numbers = {"percent": card.percent, "Fleiss": card.fleiss_kappa, "Krippendorff": card.krippendorff_alpha}
     agreement = ", ".join(f"{key} {number:.3f}" for key, number in numbers.items() if number is not None)
-    outcome = f"{card.decided} of {card.items} decided, {card.disputed} disputed"
-    print(f"{outcome} by {len(card.reviewers)} reviewers; agreement: {agreement or 'not defined'}")
+    outcome = f"{len(card.reviewers)} reviewers: {card.decided} of {card.items} decided, {card.disputed} disputed"
+    print(f"{outcome}; agreement: {agreement or 'not defined'}")
     print(out)
     if third is not None:
         print(f"for the third reviewer: snellen study serve {third}; import it, then give both runs to `decide`")

@@ -221,8 +221,8 @@ def _pairs(images: Path, folder: Path, paths: Sequence[Path]) -> Iterator[tuple[
     counts = Counter(_names(path, folder)[1] for path in paths)
     for path in paths:
         name, stem = _names(path, folder)
-        found = by_name.get(name) or (by_name[stem] if counts[stem] == 1 else [])
-        yield path, found[0] if len(found) == 1 else None
+        matches = by_name.get(name) or (by_name[stem] if counts[stem] == 1 else [])
+        yield path, matches[0] if len(matches) == 1 else None
 
 
 def _names(path: Path, folder: Path) -> tuple[str, str]:
@@ -277,7 +277,8 @@ def _yolo_names(folder: Path) -> tuple[Mapping[str, str], int]:
 
 def _yaml(path: Path) -> Mapping[str, Any]:
     try:
-        return content if isinstance(content := read_yaml(path), dict) else {}
+        content = read_yaml(path)
+        return content if isinstance(content, dict) else {}
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise SnellenError(f"{path}: cannot be read as YAML: {shown_name(str(error).splitlines()[0])}") from None
 
