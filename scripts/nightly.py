@@ -1,4 +1,4 @@
-"""Run the slow tests folder by folder, and keep when each folder was run last and what came of it.
+"""Run the slow tests, and keep when those of each folder were run last and what came of it.
 
     python scripts/nightly.py [FOLDER...] [--workers 2]
 
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,34 +39,48 @@ def read_record() -> dict[str, Result]:
     return dict(json.loads(RECORD.read_text("utf-8"))) if RECORD.is_file() else {}
 
 
-def result_of(junit: str, version: str, date: str, seconds: float, cpu_seconds: float) -> Result:
-    """The result of a folder by pytest's report (JUnit XML): counts; seconds in all and of the longest test."""
-    cases = list(ET.fromstring(junit).iter("testcase"))
-    outcomes = [{part.tag for part in case} for case in cases]
-    longest = max(cases, key=lambda case: float(case.get("time", 0)), default=None)
-    return {
-        "date": date,
-        "version": version,
-        "tests": len(cases),
-        "failed": sum(not outcome.isdisjoint({"failure", "error"}) for outcome in outcomes),
-        "skipped": sum("skipped" in outcome for outcome in outcomes),
-        "seconds": round(seconds),
-        "cpu_seconds": round(cpu_seconds),
-        "longest": longest.get("name", "") if longest is not None else "",
-        "longest_seconds": round(float(longest.get("time", 0))) if longest is not None else 0,
+def results_of(junit: str, version: str, date: str, seconds: float) -> dict[str, Result]:
+    """The result of each folder by pytest's report (JUnit XML), and of "all" of them.
+
+    `seconds` of a folder is the sum over its tests, of which several run at a time; of "all" it is the given time.
+    """
+    cases: dict[str, list[ET.Element]] = {"all": []}
+    for case in ET.fromstring(junit).iter("testcase"):
+        parts = case.get("classname", "").split(".")  # tests.FOLDER.MODULE, or tests.MODULE
+        for name in ("all", parts[1] if len(parts) > 2 else "."):
+            cases.setdefault(name, []).append(case)
+    return {name: {**_result(found), "date": date, "version": version} for name, found in cases.items()} | {
+        "all": {**_result(cases["all"]), "date": date, "version": version, "seconds": round(seconds)}
     }
 
 
+def _result(cases: Sequence[ET.Element]) -> Result:
+    """Counts, seconds in all and of the longest test."""
+    outcomes = [{part.tag for part in case} for case in cases]
+    longest = max(cases, key=_seconds)
+    return {
+        "tests": len(cases),
+        "failed": sum(not outcome.isdisjoint({"failure", "error"}) for outcome in outcomes),
+        "skipped": sum("skipped" in outcome for outcome in outcomes),
+        "seconds": round(sum(map(_seconds, cases))),
+        "longest": longest.get("name", ""),
+        "longest_seconds": round(_seconds(longest)),
+    }
+
+
+def _seconds(case: ET.Element) -> float:
+    return float(case.get("time", 0))
+
+
 def table(record: Mapping[str, Result]) -> str:
-    """The table of docs/reliability.md: one row per folder that has slow tests."""
-    lines = ["|folder|date|commit|run|failed|skipped|s|CPU s|longest, s|", "|---|---|---|---|---|---|---|---|---|"]
-    for folder in folders():
+    """The table of docs/reliability.md: one row per folder that has slow tests, and the last run of all."""
+    lines = ["|folder|date|commit|run|failed|skipped|s|longest, s|", "|---|---|---|---|---|---|---|---|"]
+    for folder in [*folders(), "all"]:
         if folder not in record:
-            lines.append(f"|{folder}|never||||||||")
+            lines.append(f"|{folder}|never|||||||")
             continue
-        result = record[folder]
-        names = ("date", "version", "tests", "failed", "skipped", "seconds", "cpu_seconds", "longest_seconds")
-        lines.append(f"|{folder}|{'|'.join(str(result.get(name, '')) for name in names)}|")
+        names = ("date", "version", "tests", "failed", "skipped", "seconds", "longest_seconds")
+        lines.append(f"|{folder}|{'|'.join(str(record[folder][name]) for name in names)}|")
     return "\n".join(lines)
 
 
@@ -77,35 +90,34 @@ def with_table(page: str, record: Mapping[str, Result]) -> str:
     return f"{before}{BEGIN}\n{table(record)}\n{END}{rest.split(END, 1)[1]}"
 
 
-def run(folder: str, workers: int) -> Result:
-    """Run the slow tests of a folder."""
-    targets = sorted(map(str, (ROOT / "tests").glob("test_*.py"))) if folder == "." else [f"tests/{folder}"]
+def run(chosen: Sequence[str], workers: int) -> dict[str, Result]:
+    """Run the slow tests of folders in one session of pytest, so that no worker waits at the end of each folder."""
+    modules = sorted(map(str, (ROOT / "tests").glob("test_*.py"))) if "." in chosen else []
+    targets = [*modules, *(f"tests/{folder}" for folder in chosen if folder != ".")]
     parallel = ["-n", str(workers), "--dist", "worksteal"] if workers > 1 else []
     version = subprocess.check_output(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, text=True).strip()
     with tempfile.TemporaryDirectory() as home:
-        report, start, before = Path(home) / "report.xml", time.monotonic(), os.times()
+        report, start = Path(home) / "report.xml", time.monotonic()
         command = [sys.executable, "-m", "pytest", "-q", "-m", "slow", *parallel, f"--junitxml={report}", *targets]
         subprocess.run(command, cwd=ROOT, check=False)
-        seconds, after = time.monotonic() - start, os.times()
-        cpu_seconds = sum(after[2:4]) - sum(before[2:4])  # of pytest and its workers
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        return result_of(report.read_text("utf-8"), version, date, seconds, cpu_seconds)
+        return results_of(report.read_text("utf-8"), version, date, time.monotonic() - start)
 
 
 def main() -> int:
-    """Run the given folders, or all; each result is kept at once."""
+    """Run the given folders, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="*", choices=[*folders(), []])
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    is_bad = False
-    for folder in options.folder or folders():
-        result = run(folder, options.workers)
-        record = {**read_record(), folder: result}
-        RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n", "utf-8")
-        PAGE.write_text(with_table(PAGE.read_text("utf-8"), record), "utf-8")
-        is_bad |= bool(result["failed"]) or result["longest_seconds"] > MAX_SECONDS
-    return int(is_bad)
+    results = run(options.folder or folders(), options.workers)
+    is_bad = results["all"]["failed"] or results["all"]["longest_seconds"] > MAX_SECONDS
+    if options.folder:
+        del results["all"]  # these were not all
+    record = dict(sorted({**read_record(), **results}.items()))
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    PAGE.write_text(with_table(PAGE.read_text("utf-8"), record), "utf-8")
+    return int(bool(is_bad))
 
 
 if __name__ == "__main__":
