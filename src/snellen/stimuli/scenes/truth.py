@@ -76,7 +76,7 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
         nearest.flat[pixel[in_front]], owner.flat[pixel[in_front]] = distance[in_front], index
         alone.append((pixel, distance))
         pixels, depth = project(camera, vertices)
-        boxes.append(_box_round(*pixels.T) if depth.min() > 0 else None)
+        boxes.append(box_round(pixels) if depth.min() > 0 else None)
     solids = tuple(_solid_truth(scene, camera, index, alone[index], owner, box) for index, box in enumerate(boxes))
     # covered[i, j]: pixels that solid j would fill if it were alone, in which solid i is visible.
     count = len(scene.solids)
@@ -126,7 +126,9 @@ def _box(columns: NDArray[np.int64], rows: NDArray[np.int64]) -> Box:
     return float(columns.min()), float(rows.min()), float(columns.max() + 1), float(rows.max() + 1)
 
 
-def _box_round(x: NDArray[np.float64], y: NDArray[np.float64]) -> Box:
+def box_round(pixels: NDArray[np.float64]) -> Box:
+    """The box around points (n, 2) of the image."""
+    x, y = pixels.T  # numpy is slow along short axes
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 

@@ -19,7 +19,7 @@ from snellen.stimuli.scenes.model import IDENTITY, Matrix3, Shape, Vec3
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import UNIT, Ball, place_points, unit_mesh
 from snellen.stimuli.scenes.shapes import Box as Cube
-from snellen.stimuli.scenes.vectors import Array
+from snellen.stimuli.scenes.truth import box_round
 from snellen.suites.ava_bench.items import box_area
 
 T = TypeVar("T")
@@ -161,12 +161,6 @@ def seen_box(solid: Solid, camera: Camera) -> Rect:
     """The box around a whole solid in the image, hidden or not."""
     pixels, _ = project(camera, place_points(unit_mesh(solid.shape, 1).vertices, solid.pose))
     return box_round(pixels)
-
-
-def box_round(pixels: Array) -> Rect:
-    """The box around points (n, 2) of the image."""
-    x, y = pixels.T  # numpy is slow along short axes
-    return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
 def shorter_side(box: Rect) -> float:
