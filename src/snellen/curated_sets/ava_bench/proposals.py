@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -79,14 +80,6 @@ def _label_items(source: StepSource, kind: merge_steps.LabelKind) -> list[Item]:
     return merge_steps.label_items(labels, kind)
 
 
-def _scene_items(source: StepSource) -> list[Item]:
-    return _label_items(source, "scene")
-
-
-def _action_items(source: StepSource) -> list[Item]:
-    return _label_items(source, "action")
-
-
 def _clutter_items(source: StepSource) -> list[Item]:
     options, context, texture = source.options, source.context, CURATIONS["texture"]
     candidates = [candidate for sample in _samples(source) for candidate in texture.find(sample, context)]
@@ -131,9 +124,10 @@ def _proposal(
     return Proposal(step, merges, CURATIONS[task].datasets, file, section)
 
 
+_SCENE_ITEMS, _ACTION_ITEMS = partial(_label_items, kind="scene"), partial(_label_items, kind="action")
 PROPOSALS: tuple[Proposal, ...] = (
-    _proposal("scene-names", "scene-merges", "scene", "scenes.yaml", "names", _scene_items, _read_merges),
-    _proposal("action-names", "action-merges", "action", "actions.yaml", "names", _action_items, _read_merges),
+    _proposal("scene-names", "scene-merges", "scene", "scenes.yaml", "names", _SCENE_ITEMS, _read_merges),
+    _proposal("action-names", "action-merges", "action", "actions.yaml", "names", _ACTION_ITEMS, _read_merges),
     _proposal(
         "texture-clutter",
         "texture-discards",
