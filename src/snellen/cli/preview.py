@@ -40,7 +40,9 @@ def show(
             raise SnellenError(f"{itemset}: no question about {item_id or 'any item'} under {condition}")
         print("\n".join(_as_text(call) for call in calls))
         if html is not None:
-            html.write_text(_as_page(calls, media), encoding="utf-8")
+            address = embedded(media)
+            sections = [(call.task, _section(call, address)) for call in calls]
+            html.write_text(page("What is sent", sections), encoding="utf-8")
             print(f"\nPage: {html}")
 
 
@@ -55,11 +57,6 @@ def _as_text(call: Call) -> str:
 
 def _about(call: Call) -> str:
     return call.item_ids[0] if len(call.item_ids) == 1 else f"{len(call.item_ids)} items, {call.item_ids[0]} first"
-
-
-def _as_page(calls: list[Call], media: MediaFolder) -> str:
-    address = embedded(media)
-    return page("What is sent", [(call.task, _section(call, address)) for call in calls])
 
 
 def _section(call: Call, address: Address) -> str:
