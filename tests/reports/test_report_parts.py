@@ -21,7 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
-from snellen.reports import front_page, stamp
+from snellen.reports import figures, front_page, stamp
 from snellen.reports.changes_page import change_lines, detection, shortages
 from snellen.reports.citation import _conditions, _reading
 from snellen.reports.comparisons import _matrix_cell, _sentences, group_cells
@@ -360,3 +360,18 @@ def test_replies_that_were_cut_off_or_failed_are_counted_once_per_item_and_repea
     assert "(1 of 5 replies, 20 %)" in read
     assert cut.startswith("2 replies were cut off at the token limit")
     assert failed == "1 calls failed and are not scored."
+
+
+def test_figures_whose_layout_differs_in_the_last_bits_have_the_same_bytes(tmp_path: Path) -> None:
+    """As in two processes, in which matplotlib names the parts of a figure differently."""
+    from matplotlib.figure import Figure
+
+    for name, left in (("a", 0.1), ("b", 0.1 + 1e-15)):
+        figure = Figure(figsize=(2, 2))
+        axes = figure.add_axes((left, 0.1, 0.8, 0.8))
+        axes.plot([1, 2], [2, 1], "o-")
+        axes.set_axis_off()
+        figures.save(figure, tmp_path, name, formats=("svg",))
+    first, second = ((tmp_path / f"{name}.svg").read_bytes() for name in "ab")
+    assert first == second
+    assert b"clip-path" in first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,8 @@ STYLE: dict[Any, Any] = {
     "figure.facecolor": "white",
     "legend.frameon": False,
 }
+SVG_ID = re.compile(rb'(?<=["#])\w*[0-9a-f]{10}(?=["\)])')
+"""Made by matplotlib of positions, whose last bits differ between processes."""
 SOLID: tuple[float, Sequence[float]] = (0, ())
 DOTTED: tuple[float, Sequence[float]] = (0, (1, 1.6))
 DASHED: tuple[float, Sequence[float]] = (0, (2, 1.5))
@@ -250,10 +253,14 @@ def _legend(figure: Figure, with_blind: bool, with_people: bool) -> None:
 
 def save(figure: Figure, folder: Path, name: str, *, formats: Sequence[str]) -> None:
     """Write a file in each of the formats (svg, png, pdf), with the same bytes every time."""
+    names = dict[bytes, int]()
     figure.draw_without_rendering()  # lays out
     figure.set_layout_engine(None)  # otherwise every file would be laid out again
     for kind in formats:
         content = io.BytesIO()
         options: dict[str, Any] = {"dpi": 150, "pil_kwargs": {"compress_level": 3}} if kind == "png" else {}
         figure.savefig(content, format=kind, metadata=METADATA.get(kind), **options)
-        files.write_bytes(folder / f"{name}.{kind}", content.getvalue())
+        data = content.getvalue()
+        if kind == "svg":
+            data = SVG_ID.sub(lambda match: b"i%d" % names.setdefault(match[0], len(names)), data)
+        files.write_bytes(folder / f"{name}.{kind}", data)

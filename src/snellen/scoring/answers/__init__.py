@@ -62,6 +62,7 @@ def _grammar(kind: AnswerKind, y_first: bool) -> Grammar:
 
 def _read(text: str, spec: ReplySpec, is_cut_off: bool = False) -> Any | None:
     """The answer of a reply that is no free text; of one that was cut off, only a declared one."""
+    from snellen.scoring.answers.numbers import powers_written_out
     from snellen.scoring.answers.options import Options
     from snellen.scoring.answers.plain import prepare
     from snellen.scoring.answers.points import read_stored
@@ -71,7 +72,11 @@ def _read(text: str, spec: ReplySpec, is_cut_off: bool = False) -> Any | None:
 
     if spec.kind == "point":
         return read_stored(text, spec, is_cut_off)
-    reply = prepare(numbers_written_out(text, asks_for_fractions(spec)) if spec.kind == "box" else text)
+    if spec.kind == "box":
+        text = numbers_written_out(text, asks_for_fractions(spec))
+    elif spec.kind in ("integer", "number"):
+        text = powers_written_out(text)
+    reply = prepare(text)
     reply = reply._replace(cut=reply.cut or is_cut_off)
     if spec.kind == "choices":
         return read_several(reply, spec)

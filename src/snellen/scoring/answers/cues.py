@@ -43,6 +43,10 @@ turn: (?:(?:no|wait|actually|it(?:'s| is| must be| should be)|that(?:'s| is)|mak
     |the (?:correct )?answer (?:is|should be)|i(?: would|'d)? (?:choose|say|pick|mean|meant)|(?:the )?(?:option|choice
     |letter|(?:image|picture|photo|tile|panel)(?= [a-z]\b))|probably|likely|most likely|definitely|clearly
     |rather)\b[,:. ]*)*
+# Before a declaration: its answer is not the one that the reply gives, unless it declares no other.
+set_aside: \b(?:wrong|incorrect|false|worst|bad|back-?up|fallback|alternate|alternative|runner-?up|previous|earlier
+    |former|old|original|initial|(?:second|third|2nd|3rd|next)(?:[ -]best)?|(?:less|least) \w+|unlikely|reject\w+
+    |exclud\w+|discard\w+|eliminat\w+|other|another|distract\w+|opposite|common|student'?s?'?) (?:@NOUN@:?\s?)?\Z
 about_it: \s*(?:not|never|clear|evident|obvious|correct|wrong|incorrect|based|supported|consistent|visible|determined
     |found|given|shown|below|as follows|easy|simple|straightforward|therefore|thus|still|also|already|confirmed|one of
     |only|then|so|asked|expected|required|needed|the same)\b
@@ -70,10 +74,9 @@ unsure: \b(?:@CANNOT@|cant|hard to|difficult to)\b[^.!?\n]{0,40}?\b(?:@TELL@|say
     |be sure|be certain)\b|\b(?:not (?:sure|certain|clear)|unsure|unclear
     |don't know|do not know|as an ai|i'm sorry|i am sorry|apologi[sz]e)\b
 # The end of a reply that breaks off within a sentence.
-cut_off: (?-i:(?:\b(?:the|an|and|or|of|(?<!es it )(?<!o it )(?<!es they )(?<!o they )(?:is|are)|was|were|be|to
-    |between|with|that|which|because|than|but|from|as|if|while|its|we|upper|lower|slightly|also|seems?|this|has|have
-    |very|more|their)|[,:-]|\b[Tt]here (?:is|are) \d+|\b(?:upper|lower|top|bottom|front|back)[ -](?:l|le|lef|r|ri|rig
-    |righ))\s?\Z)
+cut_off: (?-i:(?:\b(?:the|an|and|or|of|(?<!es it )(?<!o it )(?<!es they )(?<!o they )(?:is|are)|was|were|be|to|between
+    |with|that|which|because|than|but|from|as|if|while|its|we|upper|lower|slightly|also|seems?|this|has|have|very|more
+    |their)|[,:-]|\b[Tt]here (?:is|are) \d+|\b(?:upper|lower|top|bottom|front|back)[ -](?:l|le|lef|r|ri|rig|righ))\s?\Z)
 # The end of a reply that breaks off before another answer or number: "A or", "3 +", "Option A (red): ...".
 dangling: (?:\b(?:and|or|plus|minus|times|either|neither|nor)|(?<=\w )[+*/×÷=&]
     |(?<=\d)[*/×÷=]|(?<=\d )[-x]|\A[^\n]{0,50}:)[ .…]*\Z
@@ -85,12 +88,12 @@ question: [^.!?\n]{0,60}\?| (?:only )?(?:if|provided|unless)\b(?! (?:i|you|we|on
 FILL: (?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily|entirely|completely
     |quite|fully|exactly|strictly|bounding|box|point|image|picture|patch|tile|panel|figure|category|group|class|set|of
     |in) )*[\"'(\[]*$
-denied_before: (?:\b(?:not|never|no longer|(?:any|every)thing but|all but|neither|nor|without|except|excluding|unlike
-    |no|cannot|can't|rul\w+ out|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht
-    |kein\w*|pas|niet|não(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?)
-    @FILL@|(?:\bnot|n't|\bnothing|\bwrong to) (?:think|believe|say|claim|agree|consider|to do with|in common|put|place
-    |call|belong|match|fit|correspond|resemble|look|go|be|seem|appear|a member|like|in
-    |patch)(?: [\w\"']+){0,5} [\"'(\[]*$
+denied_before: (?:\b(?:not|never|no longer|(?:any|every)thing but|all but|neither|nor|without|except|excluding|unlike|no
+    |hardly|barely|scarcely|cannot|can't|rul\w+ out|instead of|rather than|other than|as opposed to|eliminat\w+
+    |reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não(?: é)?|non(?: è)?|не|nie|no es
+    |không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?)@FILL@|(?:\bnot|n't|\bnothing|\bwrong to) (?:think
+    |believe|say|claim|agree|consider|to do with|in common|put|place|call|belong|match|fit|correspond|resemble|look|go
+    |be|seem|appear|a member|like|in|patch)(?: [\w\"']+){0,5} [\"'(\[]*$
 IS: (?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)
 denied_after: [)\].:\"',]* ?(?:one |option |choice |answer )?(?:@IS@(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b
     |(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated|out\b))
@@ -187,7 +190,8 @@ reconsidered: \b(?:re-?(?:count|check|examin|consider|evaluat|verif)\w*|verif\w+
 # After a count it changes the count: "Actually, another is hidden".
 recounted: \b(?:another|more|also|too|extra|additional|missed|hidden|fewer|not|last|third|\w+th)\b|n't\b
 best: \b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar|appropriate
-    |suitable|consistent|reasonable|sensible|plausible|probable|accurate|fitting|logical|alike)|better|my|odd one out
+    |suitable|consistent|reasonable|sensible|plausible|probable|accurate|fitting|logical|alike)|better
+    |my(?! (?:second|third|next|other|least|back|alternat|old|previous|initial))|odd one out
     |point that|one that|image that|box that|option that|choice that)\b(?:[^.;:!?\n]|\.(?=\d)){0,150}?\b(?:is|be
     |are)\b(?: (?:therefore|thus|likely|probably|most likely|clearly|definitely|that|to be))*[ :\n]*
 # Beginning of a sentence that gives the reason for the one before.
@@ -215,11 +219,10 @@ sentence_start: [.!?][\"')\]]*\s+|\n
 # `answer`: said of an answer, which may be the one proposed in the question or that of the reply itself.
 truth: (?:\b(?:(?:statement|claim|assertion|sentence|description)(?: (?:above|given|in question|provided)
     | that(?: [^\n.!?;]{1,160}?)?)?,?|(?P<answer>(?:(?:the|this|that) (?:\w+ )?)answer)(?: (?:above|given|in question
-    |provided))?,?)(?P<quote> [\"'][^\n]{1,300}?[\"'],?)?(?: (?:is|was|does)|(?:(?<=statement)|(?<=claim))
-    (?= holds))|\b(?:this|that|which|it)(?: (?:is|was|does)|'s))
-    (?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?(?P<denied>[ ]
-    not|n't)? (?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue|holds?(?: true)?)\b(?= ?(?:$
-    |[\n.,;:!?)\]\"'])| (?:because|since|as|here)\b)
+    |provided))?,?)(?P<quote> [\"'][^\n]{1,300}?[\"'],?)?(?: (?:is|was|does)|(?:(?<=statement)|(?<=claim))(?= holds))
+    |\b(?:this|that|which|it)(?: (?:is|was|does)|'s))(?: (?:therefore|thus|hence|definitely|clearly|indeed
+    |simply))?(?P<denied>[ ]not|n't)? (?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue
+    |holds?(?: true)?)\b(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:because|since|as|here)\b)
 none_before: \b(?:none|neither|nor|no (?:option|choice|one|answer))\b[^.!?;\n]{0,70}$
 # Text after a letter that names a point or an angle of a drawing.
 geometry:  is (?:the|an?) (?:[\w-]+ ){0,2}(?:angle|triangle|vertex|midpoint|cent(?:er|re)|corner|side|line|radius
@@ -271,11 +274,11 @@ agreed: (?:(?:no (?:problem|doubt|worries)|sure|absolutely|definitely|certainly|
     |say|guess)(?: so)?)\W+)?
 aside_end: (?= ?[,.;:!]|   ?| (?:they|it|there) (?:do|does|is|are)(?: not|n't)?\W*\Z|\Z)
 # After "true", "false", "yes" and "no", too: "Yes, in part".
-partly_after: (?:\W{1,3}(?:but )?(?:only )?(?:in (?:part|some|places|one|certain|a (?:way|sense))|part(?:ial)?ly
-    |at most|only (?:of|for|in|if|when)|to (?:some|an?|a certain) (?:extent|degree)|for (?:the most part|(?:image|one
-    |two|three|most|some|the (?:first|second|left|right))\b)|with (?:reservations|(?:an?|one|some|few) (?:exception
-    |caveat|reservation)|(?:a )?(?:\S{1,9} )?(?:probability|chance|likelihood))|except|apart from|sort of|kind of
-    |more or less|half of (?:them|it)|(?:almost|nearly|mostly|mainly|largely|somewhat)(?=\W*\Z)
+partly_after: (?:\W{1,3}(?:but )?(?:only )?(?:in (?:part|some|places|one|certain|a (?:way|sense))|part(?:ial)?ly|at most
+    |only (?:of|for|in|if|when)|to (?:some|an?|a certain) (?:extent|degree)|for (?:the most part|(?:image|one|two|three
+    |most|some|the (?:first|second|left|right))\b)|with (?:reservations|(?:an?|one|some|few) (?:exception|caveat
+    |reservation)|(?:a )?(?:\S{1,9} )?(?:probability|chance|likelihood))|except|apart from|sort of|kind of|more or less
+    |half of (?:them|it)|(?:almost|nearly|mostly|mainly|largely|somewhat)(?=\W*\Z)|(?:yes|no)(?=\W*\Z)
     |(?:p ?= ?)?(?:(?<!\d)[0-6]?\d ?%|0?\.[0-6])|ish|teilweise|en partie|en parte|in parte)|,? but only)(?!\w)
 part_before: \b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo
     |flat topped|blunt(?:ed)?) @END@
@@ -285,9 +288,8 @@ part_after:  (?:(?:has been|is|was) )?truncated\b| frustum\b| like\b| cut in hal
 # After images listed by number: they are told apart, not grouped.
 told_apart: (?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have
     |feature) (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))
-none_alike: no (?:images|pictures|photos) (?:match|are (?:the same|alike))\.?|none of
-     (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match
-    |alike)\b[^.,:;\n]{0,40}\.?
+none_alike: no (?:images|pictures|photos) (?:match|are (?:the same|alike))\.?|none of (?:the |these )?(?:\w+ )?(?:images
+    |pictures|photos) (?:\w+ ){0,5}(?:same|match|alike)\b[^.,:;\n]{0,40}\.?
 several_declared: (?:\ue000|\b(?:answers?|choices|options|selections?)\b[^\w\n:]{0,4}(?:\s?:|\s(?:is|are)\b)
     |\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b|(?:答案|选项)[是为有:]+
     |选择)(?:\s?(?:as follows|therefore|thus|both)\b)?[\s:*]{0,4}

@@ -37,18 +37,30 @@ YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?!\d)")
 EQUAL = re.compile(r"[=≈:] ?$")
 LETTER = re.compile(r"[^\W\d_]")
 STEP_LINE = re.compile(r"\n[^\w\n(]{0,9}\(?(\d{1,2})[.)] +(?=[^\W\d_])")
-ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π√])")
+ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π√]|pi\b)")
 """After a number it shows a factor or a term of an expression: 4\\pi is not 4."""
 STEP = re.compile(r"\s*[^\w\s(]?\s*\(?(\d{1,2})[.)](?= \S)")
 MORE = re.compile(
-    r"(?i)\+|.?(?:以上|以下|이상|이하)|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b|\s?/\s?\d"
-    r"|\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b"
+    r"(?i)\+|.?(?:以上|以下|이상|이하)|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b|\s?[/^]\s?\d"
+    r"|\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?(?:[k‰]|mi?o|mrd|[mbt]n)\b|\s?(?-i:[MBT])\W*$"
 )
 """After a number it shows a bound, a fraction or a larger number."""
 SURE = re.compile(r"(?i)\b(?:is|are|there's|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
 """Larger numbers are not distinguishable as floats, and no count is as large."""
+POWER = re.compile(
+    r"(?<![\w^*.])(?:(\d{1,20}(?:,\d{3}){0,4}(?:\.\d{1,20})?|\.\d{1,20})\s?(?:[x×*·]|\\times|\\cdot)\s?)?10"
+    r"(?:\s?(?:\^|\*\*)\s?\{?([+-]?\d{1,2})\}?|([⁺⁻]?[⁰¹²³⁴-⁹]{1,2}))(?![\w.]?\d)"
+)
+"""A power of ten, perhaps with a factor: "2×10^6", "$1.5 \\times 10^{3}$", "10⁶"."""
+SUPERSCRIPTS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 TRIMMINGS = " \t\n\"'()[]{}.,:;!?#~="
+
+
+def powers_written_out(text: str) -> str:
+    """The text with powers of ten as 2e6, and without underscores in numbers and spaces after a minus."""
+    text = re.sub(r"(?<=\d)_(?=\d{3}(?!\d))", "", re.sub(r"(?:(?<=[=≈] )-|(?<!\d )\u2212) (?=\d)", "-", text))
+    return POWER.sub(lambda power: f"{power[1] or 1}e{power[2] or power[3].translate(SUPERSCRIPTS)}", text)
 
 
 @dataclass(frozen=True)
@@ -190,6 +202,6 @@ def _steps(passage: str) -> set[int]:
 
 def _is_part(lead: str, rest: str) -> bool:
     """True if the number belongs to a name or a word: "2nd", "3D", "COVID-19", "three-sided"."""
-    if re.search(r"[^\W\d]-$|#$", lead) or NUMBERED.search(lead):
+    if re.search(r"[^\W\d][-+*/^]$|#$|\d ?(?:\^|\*\*) ?$|\d*[xyn] ?[-+*/^] ?$", lead) or NUMBERED.search(lead):
         return True
     return bool(ORDINAL.match(rest)) and not UNIT.match(rest)

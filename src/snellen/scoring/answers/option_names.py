@@ -13,7 +13,7 @@ NAMED_AS = re.compile(
     r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|panel|figure|answer) ?[#:]? ?[\"'(\[]?$|#$"
 )
 NOT_ARTICLE = re.compile(
-    rf"(?:$|[\n.,:;!?)\]\"'/&|]| ?(?![型形恤字光])[{UNSPACED}]"
+    rf"(?:$|[\n.,:;!?)\]\"'/&|]| \(\d| ?(?![型形恤字光])[{UNSPACED}]"
     r"| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows|seems|looks|has|given"
     r"|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than|instead)\b)"
 )

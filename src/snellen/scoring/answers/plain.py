@@ -148,6 +148,7 @@ VARIANTS = _variants()
 MARKUP = (
     ("\r", re.compile(r"\r\n?"), "\n"),
     ("~~", re.compile(r"~~[^~\n]*~~"), " "),
+    ("<", re.compile(r"<!--.{0,999}?-->|<(del|strike)>[^<>\n]*</\1>", re.I), " "),
     ("\\", re.compile(r"\\(?:text\w{0,2}|math\w{2}|operatorname)\s?\{([^{}\n]*)\}"), r"\1"),
     ("", re.compile(r"\\[()\[\]]|\\?\$"), ""),
     ("\\", re.compile(r"\\[,;! ]"), " "),
@@ -156,7 +157,7 @@ MARKUP = (
     ("<", re.compile(r"<([a-z])>([^<>\n]*)</\1>", re.I), r"\2"),
     ("<", re.compile(r"</?[a-z][\w:-]{1,40}(?:\s[^<>\n=]{0,40}=[^<>\n]{0,200})?\s?/?>", re.I), " "),
     # A star between digits is a product, not emphasis.
-    ("", re.compile(r"(?<!\d)\*+|\*+(?!\d)|`+"), ""),
+    ("", re.compile(r"(?<![\d*])\*+|\*+(?![\d*])|`+"), ""),
     ("_", re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])([^_\n]+)\1(?!\w)"), r"\2"),
     # Single spaces, which are most matches of spaces, stay as they are.
     ("", re.compile(r"[^\S\n ][^\S\n]*| [^\S\n]+"), " "),

@@ -57,6 +57,8 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
         [*_declarations(text, grammar, named, sentences), *concluded],
         key=lambda declaration: -declaration.start,
     )
+    aside = {part for part in declarations if CUES["set_aside"].search(text[max(0, part.start - 40) : part.start])}
+    declarations = [part for part in declarations if part not in aside] or declarations
     for index, declaration in enumerate(declarations[:MAX_MARKERS]):
         if (verdict := declaration.verdict()) is not None:
             is_firm = declaration.manner == "firm"

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 
 START = 20
 """Initial number of concurrent calls."""
@@ -41,9 +40,7 @@ class Limiter:
             self._under_way += 1
         self._peak = max(self._peak, self._under_way)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self._under_way -= 1
         self._wake()
 

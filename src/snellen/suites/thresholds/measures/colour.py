@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from snellen.core.colour import lab_to_linear
 from snellen.scoring.metrics import ciede2000
 from snellen.suites.thresholds.measures.measure import (
-    PLACES,
     Measure,
     Stimulus,
     StimulusImage,
@@ -101,7 +100,6 @@ COLOUR = Measure(
     unit="ΔE",
     question=odd_question("Eight patches have the same colour. One patch has another colour."),
     question_for_people="Which patch has another colour?",
-    answers=PLACES,
     levels=geometric(0.25, 30.0),
     control=40.0,
     draw=draw,

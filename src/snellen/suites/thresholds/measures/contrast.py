@@ -6,7 +6,6 @@ import numpy as np
 
 from snellen.core.colour import srgb_to_linear
 from snellen.suites.thresholds.measures.measure import (
-    PLACES,
     RADIUS,
     Measure,
     Stimulus,
@@ -71,7 +70,6 @@ CONTRAST = Measure(
     unit="%",
     question=odd_question("Each patch is grey. Eight patches are plain. One patch has stripes in it."),
     question_for_people="Which patch has stripes?",
-    answers=PLACES,
     levels=geometric(0.2, 60.0),
     control=95.0,
     draw=lambda stimulus, rng: draw(stimulus._replace(level=stimulus.level / 100), rng),

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from snellen.suites.thresholds.measures.measure import (
-    PLACES,
     Measure,
     Stimulus,
     StimulusImage,
@@ -50,7 +49,6 @@ LENGTH = Measure(
     unit="%",
     question=odd_question("Each patch has a bar. One bar is longer than the other eight, which are equally long."),
     question_for_people="Which bar is the longest?",
-    answers=PLACES,
     levels=geometric(0.8, 80.0),
     control=100.0,
     draw=draw,

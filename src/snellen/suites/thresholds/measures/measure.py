@@ -70,11 +70,11 @@ class Measure:
     unit: str
     question: str
     question_for_people: str
-    answers: tuple[str, ...]
     levels: tuple[float, ...]
     control: float
     draw: Draw = field(repr=False)
     sentence: str
+    answers: tuple[str, ...] = PLACES
     variants: tuple[str, ...] = ("",)
     canvases: tuple[int, ...] = (SIDE,)
     most_yes: float = math.nan

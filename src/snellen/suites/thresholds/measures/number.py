@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.suites.thresholds.measures.measure import (
-    PLACES,
     Measure,
     Stimulus,
     StimulusImage,
@@ -69,7 +68,6 @@ NUMBER = Measure(
         "Each patch has dots. One patch has more dots than the other eight, which have equally many."
     ),
     question_for_people="Which patch has the most dots?",
-    answers=PLACES,
     levels=tuple(100 * more / BASE for more in MORE),
     control=100 * CONTROL / BASE,
     draw=draw,

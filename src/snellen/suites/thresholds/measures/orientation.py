@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from snellen.suites.thresholds.measures.measure import (
-    PLACES,
     RADIUS,
     Measure,
     Stimulus,
@@ -33,10 +32,8 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     ground, ink, polarity = contrasting(rng)
     patches = list(patch_layout(rng))
     base, side = float(rng.uniform(0, 180)), 1 if rng.random() < 0.5 else -1
-    plane, widths = (
-        numbered(ground, ink, patches),
-        np.exp(rng.uniform(math.log(WIDTHS[0]), math.log(WIDTHS[1]), len(patches))),
-    )
+    plane = numbered(ground, ink, patches)
+    widths = np.exp(rng.uniform(math.log(WIDTHS[0]), math.log(WIDTHS[1]), len(patches)))
     for number, (_, x, y) in enumerate(patches):
         degrees = base + (side * stimulus.level if number == stimulus.answer else 0.0)
         part = window(plane, x, y, RADIUS)
@@ -50,7 +47,6 @@ ORIENTATION = Measure(
     unit="°",
     question=odd_question("Each patch has a bar. Eight bars are parallel. One bar is tilted against them."),
     question_for_people="Which bar is tilted against the others?",
-    answers=PLACES,
     levels=geometric(0.25, 45.0),
     control=75.0,
     draw=draw,

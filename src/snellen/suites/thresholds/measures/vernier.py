@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from snellen.suites.thresholds.measures.measure import (
-    PLACES,
     Measure,
     Stimulus,
     StimulusImage,
@@ -48,7 +47,6 @@ VERNIER = Measure(
         "Each patch has two lines, end to end. In eight patches they are aligned. In one patch they are offset."
     ),
     question_for_people="In which patch are the two lines not aligned?",
-    answers=PLACES,
     levels=geometric(0.05, 10.0),
     control=18.0,
     draw=draw,

@@ -96,10 +96,7 @@ class Own:
             options.out,
             items,
             source=OWN,
-            recipe={
-                **self.parameters(options),
-                "media": media_digest(items),
-            },
+            recipe={**self.parameters(options), "media": media_digest(items)},
             notes=[*_notes(tasks, items), *look_notes, *ledger.notes(UNIT)],
         )
 

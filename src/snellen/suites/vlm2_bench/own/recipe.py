@@ -92,10 +92,7 @@ class Own:
             options.out,
             items,
             source=OWN,
-            recipe={
-                **self.parameters(options),
-                "media": media_digest(items),
-            },
+            recipe={**self.parameters(options), "media": media_digest(items)},
             notes=[
                 *curated.notes,
                 "distractors are other things of your own, drawn by the seed and not chosen for similarity",
