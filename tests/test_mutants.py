@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.mutants import AREAS, ROOT, SAMPLE, copy_of_the_tree, mutants_of, sample, source_of, survives
 
 PAGE = ROOT / "design" / "mutants.md"
-PARTS = 3
+PARTS = 4
 """Parts of the sample, so that none takes over five minutes."""
 
 

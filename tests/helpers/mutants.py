@@ -31,7 +31,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
 """Packages of snellen that are mutated, each with its quick tests."""
 MODULES: Mapping[str, tuple[str, ...]] = {"web": ("admission", "dealing", "forgetting", "importing", "jatos", "store")}
 """The modules of an area that are mutated; all, if none are named."""
-SAMPLE, CPU_SECONDS = 24, 200
+SAMPLE, CPU_SECONDS = 12, 200
 LIBRARIES = (
     "pytest", "hypothesis", "pandas", "pyarrow", "scipy.stats", "sklearn.linear_model", "PIL.Image", "pydantic",
 )  # fmt: skip
