@@ -123,7 +123,7 @@ line, and for faults that lived; `diff --decide` and exports for Inspect are gon
 `diff` misses no task or threshold that one side lacks, exports and reports keep two names apart, receipts of removals
 say where they did not look, JATOS results may begin with other lines, and for options and 50 faults that lived.
 `scoring` and `reports` have 25 and 5 more since powers of ten and answers set aside are read, and figures have the same
-bytes in every process; `suites`, `curated_sets`, `subjects`, `compute` and `exam` lost more, and `stimuli` 1 from `suites`.
+bytes in every process; five other folders lost more.
 """
 
 
