@@ -68,11 +68,8 @@ log = logging.getLogger(__name__)
 
 def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
     """Participants and their rows from the given files and folders, else from the record of `snellen study serve`."""
-    database = study / RESULTS
-    if not paths and database.is_file() and database.stat().st_size > MAX_TOTAL_BYTES:  # which would fill the memory
-        raise SnellenError(f"{database}: more than {MAX_TOTAL_BYTES} bytes; remove people by `snellen study forget`")
     if not paths:
-        yield from (Submission(stored.name, stored.rows, RESULTS) for stored in read_stored(study))
+        yield from (Submission(stored.name, stored.rows, RESULTS) for stored in read_stored(study, MAX_TOTAL_BYTES))
     archives = [path for path in paths if path.suffix in (".zip", ".jrzip")]
     for path in archives:
         yield from read_archive(path)
