@@ -256,6 +256,7 @@ def _arms(
         size = sum(len(sources[page_id].item_ids) for page_id in shown if page_id in sources)
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
         attributes |= participant.calibrated_attributes | ({"words": "shared"} if card.design.share_words else {})
+        attributes |= {"reviewers": str(len(card.design.reviewers))} if card.design.kind == "review" else {}
         subject_card = SubjectCard(name, settings, attributes=attributes, role="person")
         for written_condition, pages in pages_by_condition.items():
             (condition,) = parse_conditions(axes, written_condition)
