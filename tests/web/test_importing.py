@@ -518,6 +518,8 @@ def test_a_person_is_forgotten_everywhere(filled: FilledStudy, tmp_path: Path) -
     answered = len(import_study(root, [], out)[0].responses)
     with pytest.raises(SnellenError, match="nobody of this name or code"):
         forget(root, "other-code", [out])
+    assert_refused(lambda: forget(root, "gone-gone", [out, tmp_path / "peolpe"]), "peolpe: no one was imported there")
+    assert not (tmp_path / "peolpe").exists()
     result = snellen("study", "forget", str(root), "gone-gone", "--imported", str(out), "--json")
     receipt = json.loads(result.stdout)
     assert Path(f"{root / RESULTS}-wal").stat().st_size == 0, "the log of a server that runs is emptied"
