@@ -67,6 +67,18 @@ def test_a_damaged_or_vast_database_is_refused(tmp_path: Path, monkeypatch: pyte
     assert_refused(lambda: list(read_stored(tmp_path, with_rows=False)), "cannot be read")
 
 
+def test_who_has_the_most_bytes_is_named_and_deleted_rows_do_not_count(tmp_path: Path) -> None:
+    people = "".join(f"INSERT INTO participants VALUES ({n}, 'p{n}', 's{n}', 0, '', '');" for n in range(2))
+    path = database(tmp_path, people + "".join(f"INSERT INTO rows VALUES (1, {n}, '{'x' * 4000}');" for n in range(99)))
+    assert_refused(
+        lambda: list(read_stored(tmp_path, 200_000)), "more than 200000 bytes, most of them of p1, p0; remove"
+    )
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM rows")
+    assert list(read_stored(tmp_path, 200_000)) == []
+    assert path.stat().st_size > 200_000, "SQLite keeps the pages"
+
+
 def test_blank_lines_end() -> None:
     start = time.process_time()
     assert list(jatos._lines("\n ".join(["a", *[""] * 3_000_000, "b"]))) == ["a"]

@@ -445,9 +445,11 @@ def test_refused_rows_alone_may_be_left_out(filled: FilledStudy, tmp_path: Path)
     table = pd.read_csv(out / PEOPLE).iloc[0]
     columns = ["questions", "answered", "not_reached", "rows_left_out"]
     assert list(table[columns]) == [len(questions), len(questions) - 2, 2, 3]
-    # The record holds what was accepted, and is read again as it is.
+    # The record holds what was accepted, and is read again as it is; people.csv keeps the number of the others.
     import_study(filled.root, [], out)
     assert len(import_study(filled.root, [], out)[0].responses) == len(questions) - 2
+    import_study(filled.root, [Submission("p02", filled.forms[1])], out)
+    assert list(pd.read_csv(out / PEOPLE)["rows_left_out"]) == [3, 0]
     assert table["ended"] == NOON.isoformat()
 
 
@@ -516,6 +518,8 @@ def test_a_person_is_forgotten_everywhere(filled: FilledStudy, tmp_path: Path) -
     answered = len(import_study(root, [], out)[0].responses)
     with pytest.raises(SnellenError, match="nobody of this name or code"):
         forget(root, "other-code", [out])
+    assert_refused(lambda: forget(root, "gone-gone", [out, tmp_path / "peolpe"]), "peolpe: no one was imported there")
+    assert not (tmp_path / "peolpe").exists()
     result = snellen("study", "forget", str(root), "gone-gone", "--imported", str(out), "--json")
     receipt = json.loads(result.stdout)
     assert Path(f"{root / RESULTS}-wal").stat().st_size == 0, "the log of a server that runs is emptied"

@@ -296,6 +296,15 @@ def test_results_that_an_archive_lists_and_lacks_are_named(tmp_path: Path, plan:
     assert "its data are missing" in line.reason
 
 
+def test_a_component_that_is_listed_and_lacking_is_a_bad_line_of_its_person(tmp_path: Path, plan: StudyPlan) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    metadata = listed((1, 512)).replace("}}]", '}}, {"id": 2, "data": {"size": 300}}]')
+    for texts in ({(1, 1): as_text(rows[:5])}, {(1, 1): as_text(rows[:5]), (1, 2): ""}):
+        (person,) = read_archive(write_results(tmp_path / "a.zip", texts, metadata))
+        assert (person.name, person.rows[1:]) == ("p", tuple(rows[:5]))
+        assert "a part of them" in getattr(person.rows[0], "reason", "")
+
+
 def test_two_people_under_one_name_stay_separate(tmp_path: Path, plan: StudyPlan) -> None:
     first, second = rows_of_form(plan, "p", 0), rows_of_form(plan, "p", 1)
     export = tmp_path / "a.txt"

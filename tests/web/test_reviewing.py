@@ -16,13 +16,17 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import read_panel, read_step_result
 from snellen.curation.review import DecisionCard, card_path, read_review
 from snellen.scoring.uncertainty import cluster_wilson
+from snellen.web.admission import Submission
 from snellen.web.building import build_study
 from snellen.web.design import read_design
+from snellen.web.importing import import_study
 from snellen.web.plan import PageAnswers, RecordRow
 from snellen.web.reviewing import agreement_lines, agreement_of, decide_review, item_subset, third_study
+from snellen.web.stand_ins import make_stand_in
 from snellen.web.study import read_plan
 from snellen.web.trials import KeyCheck
 from tests.helpers.reviewers import decision_set, reviewed_by, words
+from tests.helpers.studies import entered
 
 ANN = {"i0": ("keep", ""), "i1": ("keep", "sharp"), "i2": ("drop", "blurred"), "i3": ("drop", "")}
 BOB = {"i0": ("keep", "=1+1"), "i1": ("keep", "bright"), "i2": ("drop", ""), "i3": ("keep", "")}
@@ -101,6 +105,16 @@ def test_one_reviewer_has_no_agreement(items: ItemSet, tmp_path: Path) -> None:
     alone = reviewed_by(items, {"ann": ANN}, tmp_path / "alone")
     _, card = decide_review([alone], tmp_path / "d.csv")
     assert (card.decided, card.percent, card.fleiss_kappa, card.krippendorff_alpha) == (4, None, None, None)
+
+
+def test_of_two_who_were_asked_the_first_to_come_decides_nothing(items: ItemSet, tmp_path: Path) -> None:
+    root, people = tmp_path / "review", tmp_path / "imported"
+    stand_in = make_stand_in(build_study([items], read_design("review"), root), "fake:chance", 1, tmp_path / "own")
+    import_study(root, [Submission("a", entered(read_plan(root), stand_in, 0))], people)
+    panel, card = decide_review([people], tmp_path / "d.csv")
+    assert (len(panel.votes), card.decided, card.disputed) == (4, 0, 0)
+    with pytest.raises(SnellenError, match="4 of 4 items have no decision"):
+        read_step_result(people)
 
 
 def test_decisions_are_a_csv(run: Path, tmp_path: Path) -> None:

@@ -26,17 +26,18 @@ class Vote(NamedTuple):
 class Panel:
     """Votes about `items`, by item id, in the order of the authors.
 
-    `reviewers` were asked about every item, `third` about those without agreement.
+    `reviewers` answered about all items, `third` about those without agreement; a decision needs `quorum` votes.
     """
 
     items: ItemSet
     reviewers: tuple[str, ...]
     votes: Mapping[str, tuple[Vote, ...]]
     third: tuple[str, ...] = ()
+    quorum: int = 1
 
     def decision(self, item_id: str) -> str | None:
         """The decision on an item; None if the reviewers disagree, or too few of them voted."""
-        return decision_of(self.votes.get(item_id, ()), min(2, len(self.reviewers)), self.third)
+        return decision_of(self.votes.get(item_id, ()), max(self.quorum, min(2, len(self.reviewers))), self.third)
 
     def supporters(self, item_id: str) -> tuple[Vote, ...]:
         """The votes for the decision."""

@@ -148,7 +148,8 @@ def read_panel(runs: Sequence[Path]) -> Panel:
                     )
                 votes[vote_item.item_id] = (*votes.get(vote_item.item_id, ()), vote)
     third = dict.fromkeys(result.author for results in others for result in results)
-    return Panel(items, tuple(result.author for result in reviewers), votes, tuple(third))
+    several = any(arm.attributes.get("reviewers", "1") != "1" for arm in read_run_card(run_folder(runs[0])).arms)
+    return Panel(items, tuple(result.author for result in reviewers), votes, tuple(third), quorum=1 + several)
 
 
 def _votes(result: StepResult, reasons: Mapping[str, str]) -> Iterator[tuple[Item, Vote]]:

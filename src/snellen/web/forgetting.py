@@ -20,7 +20,7 @@ from snellen.core.storage.user_files import MAX_CARD_BYTES, is_file, read_file
 from snellen.runs.scores.judgements import SAMPLE_COLUMNS
 from snellen.web import databases, store
 from snellen.web.admission import code_digest, person_digests, start_digest
-from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_refused
+from snellen.web.importing import RECORDS, REFUSED, import_locked, imported, read_refused, write_refused
 from snellen.web.plan import RecordRow, Start
 from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten, read_study, write_private
 
@@ -37,13 +37,15 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
     runs are written again without the person. Raises SnellenError if nobody, or more than one person, is meant, or if
     another process removes somebody at the same time.
     """
+    for folder in folders:  # they may be a stranger's
+        refuse_links(folder)
+        if not any((folder / name).exists() for name in (RECORDS, REFUSED)):
+            raise SnellenError(f"--imported {folder}: no one was imported there; give a folder that `import` wrote")
     with files.kernel_lock(root / LOCK, root):  # two at once would overwrite each other's list of the removed
         return _forget(root, participant, folders)
 
 
 def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
-    for folder in folders:  # they may be a stranger's
-        refuse_links(folder)
     in_database = [stored for stored in _in_database(root) if _is_meant(participant, stored.name, stored.rows)]
     starts = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
     recognised = {digest for stored in in_database for digest in person_digests(stored.rows)}

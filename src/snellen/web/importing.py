@@ -37,7 +37,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.suites import SUITES, suite_of
-from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, person_digests
+from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, joined_digests, person_digests
 from snellen.web.authenticity import AuthenticityRule, authenticity
 from snellen.web.jatos import MAX_RECORD_BYTES, read_archive, read_folder
 from snellen.web.pages import SEED, written
@@ -68,11 +68,8 @@ log = logging.getLogger(__name__)
 
 def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
     """Participants and their rows from the given files and folders, else from the record of `snellen study serve`."""
-    database = study / RESULTS
-    if not paths and database.is_file() and database.stat().st_size > MAX_TOTAL_BYTES:  # which would fill the memory
-        raise SnellenError(f"{database}: more than {MAX_TOTAL_BYTES} bytes; remove people by `snellen study forget`")
     if not paths:
-        yield from (Submission(stored.name, stored.rows, RESULTS) for stored in read_stored(study))
+        yield from (Submission(stored.name, stored.rows, RESULTS) for stored in read_stored(study, MAX_TOTAL_BYTES))
     archives = [path for path in paths if path.suffix in (".zip", ".jrzip")]
     for path in archives:
         yield from read_archive(path)
@@ -198,8 +195,9 @@ def import_locked(
     rules = {block.name: block.authenticity for block in card.design.blocks if block.authenticity}
     examinations = _import_runs(card, plan, participants, out, rules, are_checked=False)
     checked_examinations = _import_runs(card, plan, participants, out / AUTHENTICITY, rules, are_checked=True)
-    left_out = Counter(row.digests for row in refused if row.row and row.digests)
-    table = people_table(plan, card, participants, left_out)
+    present = dict.fromkeys((joined_digests(rows) for _, rows in people), 0)
+    present |= Counter(row.digests for row in refused if row.row and row.digests)
+    table = people_table(plan, card, participants, _rows_left_out(out, earlier) | present)
     for rule in rules.values() if checked_examinations else ():
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
     trials = trial_table(card, plan, participants, [*examinations, *checked_examinations])
@@ -229,11 +227,20 @@ def write_refused(out: Path, refused: Sequence[Refused]) -> None:
 def read_refused(out: Path) -> list[Refused]:
     """The rows that the last import refused. Raises SnellenError if they cannot be read."""
     try:
-        text = read_text(out / REFUSED, regular=True)
-        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+        table = pd.read_csv(io.StringIO(read_text(out / REFUSED, regular=True)), dtype=str, keep_default_na=False)
         return [Refused(**{str(name): str(cell) for name, cell in row.items()}) for row in table.to_dict("records")]
     except (OSError, TypeError, ValueError) as error:
         raise SnellenError(f"{out / REFUSED}: not readable ({error}); import the results again") from error
+
+
+def _rows_left_out(out: Path, earlier: Sequence[Participant]) -> dict[str, int]:
+    """Numbers of rows by the digests of their person, as people.csv has them; none if it is missing or was changed."""
+    try:
+        table = pd.read_csv(io.StringIO(read_text(out / PEOPLE, regular=True)), dtype=str, keep_default_na=False)
+        counts = dict(zip(table["participant"], table["rows_left_out"].astype(int), strict=True))
+        return {joined_digests(person.rows): int(counts.get(person.alias, 0)) for person in earlier}
+    except (OSError, KeyError, TypeError, ValueError):
+        return {}
 
 
 def _with_authenticity(table: pd.DataFrame, runs: Sequence[Path], rule: AuthenticityRule) -> pd.DataFrame:
@@ -259,6 +266,7 @@ def _arms(
         size = sum(len(sources[page_id].item_ids) for page_id in shown if page_id in sources)
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
         attributes |= participant.calibrated_attributes | ({"words": "shared"} if card.design.share_words else {})
+        attributes |= {"reviewers": str(len(card.design.reviewers))} if card.design.kind == "review" else {}
         subject_card = SubjectCard(name, settings, attributes=attributes, role="person")
         for written_condition, pages in pages_by_condition.items():
             (condition,) = parse_conditions(axes, written_condition)

@@ -149,19 +149,19 @@ def read_archive(path: Path) -> Iterator[Submission]:
         yield from read_folder([path])
         return
     missing = 0
-    for number, texts in _results(path):
+    for number, texts, is_whole in _results(path):
         source = f"{path}: study_result_{number}"
         if texts is None:
             reason = f"The result has more than {MAX_FILE_BYTES} bytes."
             yield Submission(f"study_result_{number}", (BadLine(0, reason),), source)
             continue
-        if texts:
-            yield from _of_one_person(list(_participants(texts, source)), source)
-            continue
-        missing += 1
-        if missing <= MAX_BAD_LINES:
-            reason = "metadata.json lists this result, but its data are missing; export it again."
-            yield Submission(f"study_result_{number}", (BadLine(0, reason),), source)
+        people = list(_of_one_person(list(_participants(texts, source)), source))
+        missing += not is_whole and not people
+        if not is_whole and (people or missing <= MAX_BAD_LINES):
+            reason = "metadata.json lists this result, but its data are missing, or a part of them; export it again."
+            first = people[0] if people else Submission(f"study_result_{number}", (), source)
+            people[:1] = [replace(first, rows=(BadLine(0, reason), *first.rows))]
+        yield from people
     if missing > MAX_BAD_LINES:
         reason = f"metadata.json lists {missing - MAX_BAD_LINES} more results whose data are missing; export it again."
         yield Submission("more results", (BadLine(0, reason),), str(path))
@@ -218,15 +218,16 @@ def read_folder(paths: Iterable[Path], max_bytes: int = MAX_FILE_BYTES) -> Itera
             yield from participants
 
 
-def _results(path: Path) -> Iterator[tuple[int, list[str] | None]]:
-    """The number of each study result with the data of its component results in order; None if they are too large."""
+def _results(path: Path) -> Iterator[tuple[int, list[str] | None, bool]]:
+    """Each study result's number, the data of its components in order (None: too large), and if all are there."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive, path)
-            keys_of = lists_by_key((key[0], key) for key in members)
-            for study_result in sorted(keys_of.keys() | _listed(archive)):
-                keys = sorted(keys_of.get(study_result, ()))
-                yield study_result, _texts(archive, [members[key] for key in keys])
+            missing = _listed(archive) - {key for key, member in members.items() if member.file_size}
+            keys_of = lists_by_key((key[0], key) for key in members.keys() | missing)
+            for study_result, keys in sorted(keys_of.items()):
+                texts = _texts(archive, [members[key] for key in sorted(keys) if key in members])
+                yield study_result, texts, missing.isdisjoint(keys)
     except SnellenError:
         raise
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
@@ -264,18 +265,19 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
     return members
 
 
-def _listed(archive: zipfile.ZipFile) -> set[int]:
-    """The numbers of study results with data, as far as the archive's `metadata.json` lists any."""
+def _listed(archive: zipfile.ZipFile) -> set[tuple[int, int]]:
+    """The numbers of study and component results with data, as far as the archive's `metadata.json` lists any."""
     if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_METADATA_BYTES:
         return set()
     try:
         with archive.open("metadata.json") as file:
             metadata = json.loads(file.read(MAX_METADATA_BYTES))
         return {
-            int(study_result["id"])
+            (int(study_result["id"]), int(result["id"]))
             for study in metadata["data"]
             for study_result in study["studyResults"]
-            if any(result["data"]["size"] for result in study_result["componentResults"])
+            for result in study_result["componentResults"]
+            if result["data"]["size"]
         }
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # of another version
         log.warning("%s: metadata.json lists no results that can be compared", archive.filename)

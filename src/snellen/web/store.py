@@ -346,10 +346,16 @@ class Stored:
     rows: list[RecordRow]
 
 
-def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
+_SIZE = "(page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+_LARGEST = """SELECT group_concat(name, ', ') FROM (SELECT substr(name, 1, 80) AS name FROM participants
+LEFT JOIN rows ON participant = number GROUP BY number ORDER BY sum(length(CAST(record AS BLOB))) DESC LIMIT 10)"""
+
+
+def read_stored(root: Path, max_bytes: float = float("inf"), *, with_rows: bool = True) -> Iterator[Stored]:
     """All participants with their rows at one moment; without `with_rows`, those who sent nothing, too.
 
-    The server may be running. Raises SnellenError if nothing was served yet, and for a database that is damaged.
+    The server may be running. Raises SnellenError if nothing was served yet, and for a database that is damaged, or
+    has more than `max_bytes`, which would fill the memory; pages of deleted rows do not count.
     """
     path = root / RESULTS
     if not path.is_file():
@@ -360,6 +366,10 @@ def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
             connection.execute("BEGIN")
             if (fault := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise ValueError(short_reason(fault, 100))
+            if connection.execute(f"SELECT {_SIZE}").fetchone()[0] > max_bytes:
+                (names,) = connection.execute(_LARGEST).fetchone()
+                reason = f"more than {max_bytes} bytes, most of them of {short_reason(str(names))}"
+                raise SnellenError(f"{path}: {reason}; remove people by `snellen study forget`")
             participants = connection.execute("SELECT number, name FROM participants ORDER BY number").fetchall()
             for number, name in participants:
                 if not isinstance(name, str):
