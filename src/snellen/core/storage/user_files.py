@@ -108,11 +108,11 @@ def own_file(folder: Path, path: Path) -> Path:
     return path
 
 
-def bounded_json(json_text: AnyStr, limit: int = 0, start: int = 0) -> AnyStr:
+def bounded_json(json_text: AnyStr, limit: int = 0) -> AnyStr:
     """The JSON text itself. Raises ValueError if its brackets and commas are more than `limit` (0: `MAX_VALUES`)."""
     limit = limit or MAX_VALUES
     marks: Any = {str: "[{,", bytes: (b"[", b"{", b",")}.get(type(json_text), "")
-    if len(json_text) - start > limit and sum(json_text.count(mark, start) for mark in marks) > limit:
+    if len(json_text) > limit and sum(json_text.count(mark) for mark in marks) > limit:
         raise ValueError(f"more than {limit} values in one text; split it")
     return json_text
 
