@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import codecs
+import csv
 import errno
 import hashlib
 import json
@@ -141,6 +142,12 @@ class TableLines(Iterator[AnyStr]):
         if self.count > MAX_LINES or self.left < 0:
             raise ValueError(f"more than {MAX_LINES} lines, or more bytes than are read; split the file")
         return line
+
+
+def unfilled_rows(reader: csv.DictReader[str]) -> Iterator[tuple[int, dict[Any, str]]]:
+    """Line and cells of each row, extra cells under None. Unfilled: a row may be a byte, and its header millions."""
+    names = [*(reader.fieldnames or ()), None]
+    return ((reader.reader.line_num, dict(zip(names, row, strict=False))) for row in reader.reader if row)
 
 
 def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
