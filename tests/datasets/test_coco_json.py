@@ -198,6 +198,20 @@ def test_numbers_split_between_chunks_are_read(chunk: int, tmp_path: Path, monke
     assert [value for _, _, value in stream_json(tmp_path / "a.json", frozenset())] == [123456, 7.25, 2500.0]
 
 
+def test_values_are_counted_once_beside_a_long_element(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = list[int]()
+
+    def counted(text: str) -> str:
+        sizes.append(len(text))
+        return text
+
+    monkeypatch.setattr(json_stream, "CHUNK", 100)
+    monkeypatch.setattr(json_stream, "bounded_json", counted)
+    (tmp_path / "a.json").write_text(json.dumps(["x" * 3300, *range(2000)]))
+    assert len(list(stream_json(tmp_path / "a.json", frozenset()))) == 2001
+    assert sum(sizes) < 5 * (tmp_path / "a.json").stat().st_size
+
+
 @pytest.mark.slow
 def test_memory_does_not_grow_with_polygons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_stream, "CHUNK", json_stream.CHUNK // 4)

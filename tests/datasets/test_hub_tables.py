@@ -92,6 +92,17 @@ def test_cells_become_data_within_a_limit_of_memory(
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_rows_of_a_shard_are_limited(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of type null take no bytes in a file."""
+    shard = open_shard(labelled_shard(tmp_path / f"a{suffix}", 6, "a"))
+    monkeypatch.setattr(files, "MAX_TABLE_ROWS", 6)
+    assert len(list(shard.rows(["label"]))) == 6
+    monkeypatch.setattr(files, "MAX_TABLE_ROWS", 5)
+    with pytest.raises(SnellenError, match="5 rows"):
+        list(shard.rows(["label"]))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_rows_in_order_cost_one_pass_and_order_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:

@@ -19,7 +19,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.exam.examine import examine
 from snellen.exam.run import run
-from snellen.interop import inspect_logs
+from snellen.interop import inspect_import, inspect_logs
 from snellen.interop.inspect_logs import read_log
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.runs.scores.score import read_scores
@@ -155,6 +155,21 @@ def test_attachments_count_as_often_as_they_are_shown(
     assert len(list(log.samples())) == 1
     monkeypatch.setattr(inspect_logs, "MAX_MEMBER_BYTES", 19_999)
     assert_refused(lambda: list(log.samples()), "more than 19999 bytes with its attachments; log without images")
+
+
+LONG = "x" * 9000
+LONG_TEXTS = [{"input": [{"role": "user", "content": LONG}]}, {"target": [LONG]}, {"choices": [LONG]}]
+
+
+@pytest.mark.parametrize("change", [*LONG_TEXTS, {"scores": {LONG: {"value": 1}}}])
+def test_texts_that_are_kept_of_logs_are_limited(
+    change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_import, "MAX_LIST_BYTES", 20_000)
+    sample = {"epoch": 1, "input": "?", "target": "A", "output": {"choices": []}, **change}
+    samples = [{"id": n, **sample} for n in range(3)]
+    log = read_log(write_eval(tmp_path / "a.eval", log_header(), samples))
+    assert_refused(lambda: list(inspect_import.logged_rows(log)), "more than 20000 bytes of texts; give smaller logs")
 
 
 def test_a_json_log_is_read(selection: Selection, tmp_path: Path) -> None:

@@ -76,6 +76,11 @@ def test_a_column_of_few_words_tells_rows_of_one_item_apart(tmp_path: Path) -> N
         assert (name, len(values)) == (column, count if column else 0)
 
 
+def test_truth_in_xlsx_is_written_as_in_csv() -> None:
+    assert [_xml_cell(0, {"t": "b"}, text, [])[1] for text in ("1", "0", "")] == ["TRUE", "FALSE", ""]
+    assert _xml_cell(0, {"t": "n"}, "1", []) == (0, "1")
+
+
 def test_cells_of_xlsx_lie_in_the_columns_of_their_letters() -> None:
     columns = [_xml_cell(0, {"r": f"{letters}7"}, "x", [])[0] for letters in ("A", "Z", "AA", "AB", "BA", "ZZ", "AAA")]
     assert columns == [0, 25, 26, 27, 52, 701, 702]

@@ -199,6 +199,13 @@ def test_rows_of_xlsx_have_the_cells_that_are_filled(tmp_path: Path) -> None:
 def test_shared_texts_and_escapes_of_xlsx(tmp_path: Path) -> None:
     file = xlsx(tmp_path / "a.xlsx", [["index", "prediction"], ["7", "a_x000D_b & <c>"], ["8", ""]])
     assert texts(file) == {"7": "a\rb & <c>", "8": ""}
+    sheet = '<row><c t="s"><v>0</v></c></row>' + '<row><c t="s"><v>1</v></c></row>' * 2
+    with zipfile.ZipFile(tmp_path / "b.xlsx", "w") as archive:
+        archive.writestr("xl/sharedStrings.xml", "<sst><si><t>id</t></si><si><t>_x005F_x0041_</t></si></sst>")
+        archive.writestr("xl/worksheets/sheet1.xml", f"<w>{sheet}</w>")
+    cells = [row["id"] for _, row in recorded_files.read_rows(tmp_path / "b.xlsx")]
+    assert cells == ["_x0041_"] * 2
+    assert cells[0] is cells[1], "a copy for each cell could take gigabytes"
 
 
 def test_replies_of_several_files_are_joined_by_model(tmp_path: Path) -> None:

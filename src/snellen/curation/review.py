@@ -14,6 +14,7 @@ from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.schemas import Card, read_card_file
+from snellen.core.storage.user_files import unfilled_rows
 
 REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
 
@@ -58,9 +59,7 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     """The lines of a CSV file by column. Raises SnellenError if it cannot be read."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as opened:
-            rows = csv.reader(opened)
-            names = next(rows, [])
-            return [dict(zip(names, row, strict=False)) for row in rows if row]  # unfilled: rows may be very short
+            return [row for _, row in unfilled_rows(csv.DictReader(opened))]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
 

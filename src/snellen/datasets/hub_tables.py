@@ -203,8 +203,10 @@ def _batches(path: Path, columns: Sequence[str], group: int | None) -> Iterator[
             yield from files.bounded_batches(file, list(columns), MAX_DATASET_BYTES, group)
     else:
         with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
-            for batch in stream:
-                chosen = batch.select(list(columns))
+            count = 0
+            for chosen in (batch.select(list(columns)) for batch in stream):
+                if (count := count + len(chosen)) > files.MAX_TABLE_ROWS:
+                    raise ValueError(f"more than {files.MAX_TABLE_ROWS} rows")
                 chosen.validate(full=True)  # otherwise offsets outside the buffer would go unnoticed
                 rows = files.rows_at_once(chosen.get_total_buffer_size())
                 yield from (chosen.slice(start, rows) for start in range(0, len(chosen), rows))

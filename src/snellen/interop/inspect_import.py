@@ -22,6 +22,7 @@ from snellen.core.hashing import digest
 from snellen.core.plain_text import control_character, short_reason
 from snellen.core.prompt import Reply
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.user_files import MAX_LIST_BYTES
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite
 from snellen.interop.inspect_logs import InspectLog, LogSample, SampleIdentity, read_log
@@ -122,6 +123,7 @@ def log_recordings(paths: Sequence[Path]) -> list[Recording]:
 
 def logged_rows(log: InspectLog) -> Iterator[tuple[LogSample, AnswerRow, list[str | None], tuple[str | None, ...]]]:
     """The samples of a log as rows, with texts (None for images) and SHA-256 of images (None if left out) in order."""
+    kept = 0
     for number, sample in enumerate(log.samples(), 1):
         words, images = _question(sample, log)
         record, identity = sample.record, sample.identity
@@ -132,6 +134,8 @@ def logged_rows(log: InspectLog) -> Iterator[tuple[LogSample, AnswerRow, list[st
             identity.condition if identity else "", sample.epoch - 1, answer, str(log.path), number, target,
             "" if identity else NUMBER,
         )  # fmt: skip
+        if (kept := kept + len(repr((row, identity, [*(record.scores or ())])))) > MAX_LIST_BYTES:
+            raise SnellenError(f"{log.path}: more than {MAX_LIST_BYTES} bytes of texts; give smaller logs")
         yield sample, row, words, images
 
 

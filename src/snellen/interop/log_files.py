@@ -204,7 +204,7 @@ def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str,
             score = _scaled(cell_of(values, [settings.get("score") or next(iter(scorers), "")]), settings)
         except ValueError as error:
             raise SnellenError(f"{path}: sample {row.number}: {error}") from error
-        rows.append(_log_row(row, score, "" if group is None else str(group), task))
+        rows.append(_log_row(row, score, "" if group is None else str(group)[:1000], task))
     return {short_reason(log.header.eval.model, 200): rows}, list(scorers)
 
 

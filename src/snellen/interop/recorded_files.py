@@ -216,9 +216,7 @@ def _xml_rows(archive: zipfile.ZipFile, name: str, texts: Sequence[str]) -> Iter
 
     def finish(tag: str) -> None:
         if tags.pop() in ("row", "si"):
-            rows.append(
-                [_xml_cell(n, attributes, "".join(parts), texts) for n, (attributes, parts) in enumerate(cells)]
-            )
+            rows.append([_xml_cell(n, *cell, texts) for n, cell in enumerate(cells)])
             cells.clear()
 
     def refuse(*declaration: Any) -> None:
@@ -241,8 +239,9 @@ def _xml_rows(archive: zipfile.ZipFile, name: str, texts: Sequence[str]) -> Iter
             rows.clear()
 
 
-def _xml_cell(n: int, attributes: Mapping[str, str], text: str, texts: Sequence[str]) -> tuple[int, str]:
+def _xml_cell(n: int, attributes: Mapping[str, str], parts: Sequence[str], texts: Sequence[str]) -> tuple[int, str]:
     """Column and text of the cell with index `n` in its row. Raises ValueError for odd references."""
+    text = "".join(parts)
     if reference := attributes.get("r"):
         if not (match := _REFERENCE.fullmatch(reference)):
             raise ValueError(f"{reference!r:.40} is no cell")
@@ -250,5 +249,6 @@ def _xml_cell(n: int, attributes: Mapping[str, str], text: str, texts: Sequence[
     if attributes.get("t") == "s" and text:
         if not 0 <= int(text) < len(texts):
             raise ValueError(f"no shared text {int(text)}")
-        text = texts[int(text)]
+        return n, texts[int(text)]
+    text = {"1": "TRUE", "0": "FALSE"}.get(text, text) if attributes.get("t") == "b" else text
     return n, encodable(_ESCAPE.sub(lambda match: chr(int(match.group(1), 16)), text))

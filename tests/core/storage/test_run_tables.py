@@ -183,7 +183,8 @@ def test_prompts_of_earlier_commands_stay_among_those_sent(tmp_path: Path) -> No
     assert {digest: sent_parts(root, text) for digest, text in sent.items()} == {
         "d": ["?", {"media": "a.png"}], "e": ["again"]
     }  # fmt: skip
-    for text in ("7", '{"a": 1}', "[7]", '["a", null]', "[", ""):
+    odd_media = ('[{"montage": 5}]', '[{"montage": [5]}]', '[{"media": 5}]', '["a", {"media": {}}]')
+    for text in ("7", '{"a": 1}', "[7]", '["a", null]', "[", "", *odd_media):
         with pytest.raises(SnellenError, match=r"sent\.parquet: .* is no prompt; run the same"):
             sent_parts(root, text)
     assert json.loads(sent["e"]) == ["again"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
@@ -30,6 +31,7 @@ from snellen.core.storage.user_files import (
     read_text,
     table_encoding,
     table_header,
+    unfilled_rows,
 )
 from snellen.core.storage.user_yaml import parse_yaml, read_yaml
 from snellen.datasets.formats.json_stream import stream_json
@@ -164,7 +166,6 @@ def test_lines_and_values_are_read_up_to_their_limits(monkeypatch: pytest.Monkey
     for call in (lambda: bounded_json("[1,2,3,4]", 3), lambda: bounded_json(b'{"a":[{}],"b":1}', 3)):
         with pytest.raises(ValueError, match="more than 3 values in one text"):
             call()
-    assert bounded_json("[,,,[1]", 3, 4) == "[,,,[1]", "counted from the fifth character"
     assert distinct([("a", 1), ("b", 1)]) == {"a": 1, "b": 1}
     with pytest.raises(ValueError, match="the key 'b' twice"):
         distinct([("a", 1), ("b", 1), ("b", 1)])
@@ -180,6 +181,11 @@ def test_lines_and_values_are_read_up_to_their_limits(monkeypatch: pytest.Monkey
     assert {name: leads_outside(name) for name in names} == names
     encodings = {b"\xff\xfea\0": "utf-16", b"\xfe\xff\0a": "utf-16", b"\xef\xbb\xbfa": "utf-8-sig", b"": "utf-8-sig"}
     assert {start: table_encoding(start) for start in encodings} == encodings
+
+
+def test_a_short_row_is_not_filled_to_the_width_of_the_header() -> None:
+    rows = unfilled_rows(csv.DictReader(["a,b", "1", "", "1,2,3"]))
+    assert list(rows) == [(2, {"a": "1"}), (4, {"a": "1", "b": "2", None: "3"})]
 
 
 def test_long_literals_are_lists_of_texts_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import gzip
 import io
 import struct
@@ -28,8 +29,10 @@ from snellen.curated_sets.datasets.formats.image_masks import MaskFiles
 from snellen.curated_sets.datasets.formats.nifti import LabelledVolumes, VolumeSlice
 from snellen.curated_sets.datasets.formats.product_lists import ProductList
 from snellen.curated_sets.datasets.formats.tables import OptionTable
+from snellen.curated_sets.vlm2_bench.edit_pairs import _csv_lines
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Note, RawSample, Sample, SourceImage
+from snellen.suites.vlm2_bench.released.files import tsv_rows
 from tests.curated_sets.datasets import layouts
 from tests.curated_sets.datasets.annotated_layouts import ANNOTATED_LAYOUTS
 from tests.curated_sets.datasets.layouts import LAYOUTS, image, mask, volume, write
@@ -444,6 +447,19 @@ def test_a_flipped_bit_of_a_packed_volume_never_changes_an_image_silently(tmp_pa
         (root / name).write_bytes(raw)
         assert DATASETS.get("MSD-Spleen").check(root).state == "broken" or images() == intact
         (root / name).write_bytes(files[name])
+
+
+@pytest.mark.parametrize(
+    ("rows", "comma"),
+    [(_csv_lines, ","), (lambda path: tsv_rows(path, []), "\t"), (ProductList("", (), "", "")._rows, ",")],
+    ids=["edited pairs", "VLM2-Bench", "products"],
+)
+def test_rows_are_not_filled_to_the_width_of_the_header(
+    rows: Any, comma: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(csv.DictReader, "__next__")
+    (tmp_path / "a.csv").write_text(comma.join(("index", "question", "answer", "category", "image")) + "\na\n\nb\n")
+    assert list(rows(tmp_path / "a.csv")) == [(2, {"index": "a"}), (4, {"index": "b"})]
 
 
 def test_depths_are_metres_and_zero_is_unknown(tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ MAX_TABLE_BYTES = 4_000_000_000
 """Memory of a table that is read; a file of some kilobytes may expand to many gigabytes."""
 MAX_TABLE_ROWS = 10_000_000
 """Rows of a table that is read; those without values take no memory before they are lists."""
-
 MAX_NESTED = 125_000_000
 """Cells of lists in a row group: billions without values are bytes in a file, and gigabytes once they are read."""
 

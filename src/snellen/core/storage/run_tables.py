@@ -48,8 +48,7 @@ def write_tables(run: RunFolder, responses: Sequence[Response], keep: Iterable[R
     """
     rows = map(_response_cells, chain(keep, responses))
     files.write_table(run.root / "responses.parquet", files.table_of(rows, RESPONSES))
-    every = read_sent(run.root) | run.prompts
-    sent = ({"digest": key, "parts": encodable(parts)} for key, parts in every.items())
+    sent = ({"digest": key, "parts": encodable(parts)} for key, parts in (read_sent(run.root) | run.prompts).items())
     files.write_table(run.root / "sent.parquet", files.table_of(sent, SENT))
     # Last: the parts from which all tables are made.
     made_of = {_MADE_OF: json.dumps(part_sizes(run.root))}
@@ -169,8 +168,7 @@ def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[
     try:
         responses = read_responses(root)
     except SnellenError as error:
-        others = [card for card in read_run_card(root).arms if card.arm_key not in arms]
-        if others:
+        if others := [card for card in read_run_card(root).arms if card.arm_key not in arms]:
             names = ", ".join(sorted({f"{card.subject} under {card.condition}" for card in others}))
             raise SnellenError(f"{error}; this command leaves out arms of that run: {names}") from error
         return []
@@ -189,9 +187,10 @@ def sent_parts(root: Path, text: str) -> list[Any]:
     """The parts of a prompt as `sent.parquet` holds them. Raises SnellenError if they are damaged."""
     try:
         parts = json.loads(bounded_json(text))
-    except (RecursionError, TypeError, ValueError):
-        parts = None
-    if not isinstance(parts, list) or not all(isinstance(part, str | dict) for part in parts):
+        names = [[part.get("media", ""), *part.get("montage", [])] for part in parts if not isinstance(part, str)]
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        parts, names = None, []
+    if not isinstance(parts, list) or not all(isinstance(name, str) for name in chain(*names)):
         raise SnellenError(f"{root / 'sent.parquet'}: {text!r:.60} is no prompt; {_REMEDY}")
     return parts
 
@@ -206,9 +205,7 @@ def _response_cells(response: Response) -> dict[str, Any]:
     spec = response.reply_spec
     form = {"kind": spec.kind, "keys": spec.keys, "frame": spec.frame and asdict(spec.frame)}
     reply_spec = json.dumps(form | ({"unit": spec.unit} if spec.unit else {}))
-    cells = {f.name: getattr(response, f.name) for f in fields(Response)}
-    cells |= {"reply_spec": reply_spec, "calls": list(response.calls)}
-    return {name: encodable(value) for name, value in cells.items()}
+    return {f.name: encodable(getattr(response, f.name)) for f in fields(Response)} | {"reply_spec": reply_spec}
 
 
 def _spec(text: str) -> ReplySpec:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import codecs
+import csv
 import errno
 import hashlib
 import json
@@ -108,11 +109,11 @@ def own_file(folder: Path, path: Path) -> Path:
     return path
 
 
-def bounded_json(json_text: AnyStr, limit: int = 0, start: int = 0) -> AnyStr:
+def bounded_json(json_text: AnyStr, limit: int = 0) -> AnyStr:
     """The JSON text itself. Raises ValueError if its brackets and commas are more than `limit` (0: `MAX_VALUES`)."""
     limit = limit or MAX_VALUES
     marks: Any = {str: "[{,", bytes: (b"[", b"{", b",")}.get(type(json_text), "")
-    if len(json_text) - start > limit and sum(json_text.count(mark, start) for mark in marks) > limit:
+    if len(json_text) > limit and sum(json_text.count(mark) for mark in marks) > limit:
         raise ValueError(f"more than {limit} values in one text; split it")
     return json_text
 
@@ -141,6 +142,12 @@ class TableLines(Iterator[AnyStr]):
         if self.count > MAX_LINES or self.left < 0:
             raise ValueError(f"more than {MAX_LINES} lines, or more bytes than are read; split the file")
         return line
+
+
+def unfilled_rows(reader: csv.DictReader[str]) -> Iterator[tuple[int, dict[Any, str]]]:
+    """Line and cells of each row, extra cells under None. Unfilled: a row may be a byte, and its header millions."""
+    names = [*(reader.fieldnames or ()), None]
+    return ((reader.reader.line_num, dict(zip(names, row, strict=False))) for row in reader.reader if row)
 
 
 def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

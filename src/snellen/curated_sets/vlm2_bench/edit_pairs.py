@@ -25,7 +25,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.storage.user_files import bounded_json, is_file, leads_outside, read_text
+from snellen.core.storage.user_files import bounded_json, is_file, leads_outside, read_text, unfilled_rows
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "omni_edit_id", "img_id", "image_id"),
@@ -130,8 +130,8 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(_text(path), newline=""))
-    yield from ((reader.line_num, {name: text for name, text in row.items() if name and text}) for row in reader)
+    for number, row in unfilled_rows(csv.DictReader(io.StringIO(_text(path), newline=""))):
+        yield number, {name: text for name, text in row.items() if name and text}
 
 
 def _text(path: Path) -> str:

@@ -56,9 +56,8 @@ class _Text:
 
     def more(self, min_bytes: int = 0) -> None:
         raw = self.read(max(min_bytes, CHUNK))
-        self.ended = not raw
-        self.text = self.text[self.position :] + self.decoder.decode(raw, final=self.ended)
-        self.position = 0
+        text = self.text[self.position :] + self.decoder.decode(raw, final=not raw)
+        self.text, self.position, self.ended = bounded_json(text), 0, not raw
 
     def peek(self) -> str:
         """The next non-space character; "" at the end of the file."""
@@ -82,7 +81,7 @@ class _Text:
         while True:
             unread = len(self.text) - self.position
             try:
-                value, end = self.scan(bounded_json(self.text, start=self.position), self.position)
+                value, end = self.scan(self.text, self.position)
                 if end + 2 < len(self.text) or self.ended:  # a number may continue beyond the chunk, by "e+" and more
                     self.position = end
                     return value

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.core.storage.user_files import TableLines, is_file, leads_outside, refuse_irregular
+from snellen.core.storage.user_files import TableLines, is_file, leads_outside, refuse_irregular, unfilled_rows
 from snellen.curated_sets.datasets.formats.lists import MAX_LINE
 from snellen.datasets.formats.file_tree import layout_folders, name_below
 from snellen.datasets.image_files import ImageFile
@@ -69,10 +69,9 @@ class ProductList:
         with list_.open(encoding="utf-8-sig", newline="") as file:
             lines = TableLines[str](file, MAX_LINE)
             if self.header:
-                reader = csv.DictReader(lines, delimiter=self.separator)
-                for row in reader:
+                for number, row in unfilled_rows(csv.DictReader(lines, delimiter=self.separator)):
                     lines.row_size = 0
-                    yield reader.line_num, {key: cell for key, cell in row.items() if key and isinstance(cell, str)}
+                    yield number, {name: cell for name, cell in row.items() if name}
             else:
                 for number, line in enumerate(lines, 1):
                     lines.row_size = 0

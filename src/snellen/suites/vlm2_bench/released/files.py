@@ -22,7 +22,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.user_files import bounded_json, bounded_literal, is_file, leads_outside
+from snellen.core.storage.user_files import bounded_json, bounded_literal, is_file, leads_outside, unfilled_rows
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,
@@ -155,7 +155,7 @@ def read_tsv(path: Path, tasks: Sequence[str], problems: list[str], slips: Slips
 
 def _fields(task: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """A row in the form of the JSONL line that it was made from."""
-    if None in row or any(row[column] is None for column in COLUMNS):
+    if None in row or any(column not in row for column in COLUMNS):
         raise ValueError("the number of cells differs from the header")
     name = str(row["index"]).removeprefix(f"{task}_")
     if task in TRUE_FALSE and task.startswith("gc"):
@@ -191,8 +191,7 @@ def tsv_rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, A
             if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
                 problems.append(f"{path.name} line 1: no column {', '.join(missing)}")
                 return
-            for row in reader:
-                yield reader.line_num, row
+            yield from unfilled_rows(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         problems.append(f"{path.name}: reading stopped ({error})")
 
