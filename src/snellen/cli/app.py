@@ -13,15 +13,7 @@ import typer
 from snellen.cli.checkup import checkup
 from snellen.cli.derived import named_paths, with_options
 from snellen.cli.judging import judge
-from snellen.cli.options import (
-    Inputs,
-    Json,
-    OneCondition,
-    Seed,
-    Subjects,
-    Workers,
-    cores,
-)
+from snellen.cli.options import Inputs, Json, OneCondition, Seed, Subjects, Workers, cores
 from snellen.cli.output import print_json
 from snellen.cli.overview import WINGS, Overview
 from snellen.cli.reproduce import reproduce
@@ -300,10 +292,7 @@ def export(
 def diff(
     former: Annotated[
         str,
-        typer.Argument(
-            metavar="before",
-            help="Run, RUN:SUBJECT, a log of another tool, or a result of snellen sight.",
-        ),
+        typer.Argument(metavar="before", help="Run, RUN:SUBJECT, a log of another tool, or a result of snellen sight."),
     ],
     current: Annotated[str, typer.Argument(metavar="after", help="The run or log to compare with, in the same form.")],
     more: Annotated[list[str] | None, typer.Argument(help="Further logs: all pairs, and ranks.")] = None,

@@ -154,10 +154,7 @@ def announce(estimates: Sequence[Estimate]) -> None:
         )
         rest = f" ({estimate.recorded} more are recorded)" if estimate.recorded else ""
         calls = f"{'at most ' if estimate.is_most else ''}{estimate.calls} calls{rest}"
-        print(
-            f"{estimate.subject}: {calls}, about {estimate.tokens_in} tokens sent, {money}",
-            file=sys.stderr,
-        )
+        print(f"{estimate.subject}: {calls}, about {estimate.tokens_in} tokens sent, {money}", file=sys.stderr)
 
 
 def _print_results(summaries: Sequence[RunSummary]) -> None:

@@ -55,8 +55,7 @@ def declare(items: ItemSet, options: BuildOptions) -> ItemSet:
     fields |= {"tasks": tuple(options.instalment_tasks or options.tasks), "settings": dict(options.settings)}
     chosen = InstalmentOptions(**fields).model_dump(mode="json")
     return declared(
-        items,
-        SetDeclaration(instalments=options.instalments, options=chosen, planned_looks=options.planned_looks),
+        items, SetDeclaration(instalments=options.instalments, options=chosen, planned_looks=options.planned_looks)
     )
 
 

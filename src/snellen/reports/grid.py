@@ -16,14 +16,7 @@ from snellen.analysis.tables.cells import in_place_of_interval
 from snellen.analysis.tables.run_view import arm_name, divides, simulated_subjects
 from snellen.analysis.tables.section import Run, once_a_run
 from snellen.core.score import Metric
-from snellen.reports.rows import (
-    arm_order,
-    grade_words,
-    level_order,
-    metric_in,
-    subgroups_of,
-    whole_tasks_of,
-)
+from snellen.reports.rows import arm_order, grade_words, level_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.wide_tables import even_parts, transpose
 from snellen.reports.words import (
     DASH,

@@ -46,12 +46,7 @@ def registered(name: str) -> Suite:
     return SUITES.get(name)
 
 
-def load_run(
-    root: str | Path,
-    suite_of: SuiteOf = registered,
-    *,
-    table: pd.DataFrame | None = None,
-) -> Run:
+def load_run(root: str | Path, suite_of: SuiteOf = registered, *, table: pd.DataFrame | None = None) -> Run:
     """Read a finished run with scores and items; `table` are its results, if they are known.
 
     Raises SnellenError if the run was interrupted or never scored, or its item set is missing or changed.

@@ -55,11 +55,7 @@ def best_first(detections: Iterable[Detection]) -> list[Detection]:
 def write_boxes(detections: Iterable[Detection]) -> str:
     """The reply, one JSON object, in the given order."""
     rows = [
-        {
-            "box": rounded(detection.box),
-            "label": detection.label,
-            "score": round(float(detection.score), SCORE_DIGITS),
-        }
+        {"box": rounded(detection.box), "label": detection.label, "score": round(float(detection.score), SCORE_DIGITS)}
         for detection in detections
     ]
     return json.dumps({"boxes": rows}, ensure_ascii=False)

@@ -26,22 +26,13 @@ from snellen.core.hashing import digest
 from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.files import cannot_write, write_text
 from snellen.core.storage.media import open_image
-from snellen.subjects.checkpoints import (
-    device_name,
-    load_weights,
-    read_image_processor,
-    to_device,
-    weights_digest,
-)
+from snellen.subjects.checkpoints import device_name, load_weights, read_image_processor, to_device, weights_digest
 from snellen.subjects.encoders.classifier_card import CARD, ClassifierCard, read_classifier_card
 from snellen.subjects.loading import import_extra, quiet_transformers
 
 HUB = {"resnet-50": "microsoft/resnet-50", "vit-b-16": "google/vit-base-patch16-224"}
 """The paper's two encoders, pre-trained on ImageNet-1k. Never loaded here: unverified."""
-FULL: dict[str, dict[str, Any]] = {
-    "resnet-50": {"model_type": "resnet"},
-    "vit-b-16": {"model_type": "vit"},
-}
+FULL: dict[str, dict[str, Any]] = {"resnet-50": {"model_type": "resnet"}, "vit-b-16": {"model_type": "vit"}}
 """Their configurations: transformers' defaults are ResNet-50 and ViT-B/16 at 224 pixels."""
 TINY: dict[str, dict[str, Any]] = {
     "resnet-50": {

@@ -58,11 +58,7 @@ def _condition(items: ItemSet) -> Condition:
 
 
 def examples_of(
-    items: ItemSet,
-    ability: str,
-    chosen: Sequence[Item],
-    media: MediaFolder,
-    faults: dict[str, str] | None = None,
+    items: ItemSet, ability: str, chosen: Sequence[Item], media: MediaFolder, faults: dict[str, str] | None = None
 ) -> list[TrainingExample]:
     """Some items of an ability as solved examples in the main condition; new images are stored in `media`.
 

@@ -165,10 +165,7 @@ def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, s
     files.write_table(path, table)
     whole, of_test = decided_hashes(files.rows_of(table), image_recipes)
     return Instalment(
-        items=len(items),
-        content_hash=digest_of_rows(files.rows_of(table)),
-        rows_hash=whole,
-        test_hash=of_test,
+        items=len(items), content_hash=digest_of_rows(files.rows_of(table)), rows_hash=whole, test_hash=of_test
     )
 
 

@@ -19,12 +19,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
-from snellen.subjects.checkpoints import (
-    load_model,
-    read_config,
-    read_tokenizer,
-    weights_digest,
-)
+from snellen.subjects.checkpoints import load_model, read_config, read_tokenizer, weights_digest
 from snellen.subjects.loading import import_extra
 
 CONTINUATION = "continuation"

@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.subjects.boxes import Detection
-from snellen.subjects.checkpoints import (
-    load_model,
-    read_config,
-    read_image_processor,
-    read_tokenizer,
-    weights_digest,
-)
+from snellen.subjects.checkpoints import load_model, read_config, read_image_processor, read_tokenizer, weights_digest
 from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:

@@ -33,15 +33,7 @@ from snellen.curated_sets.rules import read_rules
 from snellen.curated_sets.steps import ITEMS, Stage, plan_chain, read_about, write_step
 from snellen.curated_sets.vfm_bench import difficulty, diversity
 from snellen.curated_sets.vfm_bench.datasets import LENT, ROW_OF_DATASET
-from snellen.curated_sets.vfm_bench.steps import (
-    CANDIDATES,
-    CHAIN,
-    FINAL,
-    REVIEW,
-    SELECT,
-    SET_STEPS,
-    read_reviewed,
-)
+from snellen.curated_sets.vfm_bench.steps import CANDIDATES, CHAIN, FINAL, REVIEW, SELECT, SET_STEPS, read_reviewed
 from snellen.curation.draws import shuffled
 from snellen.curation.ledger import Ledger
 from snellen.curation.steps import copy_media

@@ -54,8 +54,7 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     statement = conclusion(sentences, grammar)
     concluded = [Declaration(statement.start, partial(Statement, statement.value), "conclusion")] if statement else []
     declarations = sorted(
-        [*_declarations(text, grammar, named, sentences), *concluded],
-        key=lambda declaration: -declaration.start,
+        [*_declarations(text, grammar, named, sentences), *concluded], key=lambda declaration: -declaration.start
     )
     aside = {part for part in declarations if CUES["set_aside"].search(text[max(0, part.start - 40) : part.start])}
     declarations = [part for part in declarations if part not in aside] or declarations

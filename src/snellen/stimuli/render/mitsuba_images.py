@@ -157,13 +157,7 @@ class Studio:
         return stacked[..., :6], stacked[..., 6], stacked[..., 7]
 
     def _paths(
-        self,
-        sensor: Any,
-        camera: Camera,
-        corners: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        samples: int,
-        seed: int,
+        self, sensor: Any, camera: Camera, corners: NDArray[np.int64], sizes: NDArray[np.int64], samples: int, seed: int
     ) -> NDArray[np.float32]:
         """Mean radiance (n, 3) of squares of the image: corners (n, 2) as row and column, sizes (n,) in pixels."""
         import drjit as dr

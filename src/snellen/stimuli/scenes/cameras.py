@@ -70,11 +70,7 @@ def random_camera(
 
 
 def clear_camera(
-    scene: Scene,
-    rng: np.random.Generator,
-    *,
-    least_visible: float = 0.35,
-    **ranges: Unpack[CameraRanges],
+    scene: Scene, rng: np.random.Generator, *, least_visible: float = 0.35, **ranges: Unpack[CameraRanges]
 ) -> Camera:
     """A `random_camera` that sees at least the share `least_visible` of every solid.
 

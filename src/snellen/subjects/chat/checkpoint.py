@@ -13,13 +13,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.subjects.checkpoints import (
-    first_line,
-    load_model,
-    read_config,
-    read_image_processor,
-    weights_digest,
-)
+from snellen.subjects.checkpoints import first_line, load_model, read_config, read_image_processor, weights_digest
 from snellen.subjects.loading import import_extra, once
 
 KIND = "AutoModelForImageTextToText"

@@ -225,11 +225,7 @@ Same = Callable[[int, int], bool | None]
 
 
 def by_partitions(
-    view: View,
-    item: Item,
-    shows: Mapping[str, Appearance],
-    blind_to: frozenset[str],
-    missing: int | None = None,
+    view: View, item: Item, shows: Mapping[str, Appearance], blind_to: frozenset[str], missing: int | None = None
 ) -> str | None:
     """The common answer of all partitions of the shown images that the observer cannot rule out, or None.
 

@@ -28,14 +28,10 @@ BOXES = Axis(
     "spatial and both depths: boxes around the objects in both depths, in all, or names alone (Figure 8a)",
 )
 LOOK = Axis(
-    "look",
-    ("auto", "image", "box"),
-    "the whole image with its red box, or only the inside of the box, for encoders",
+    "look", ("auto", "image", "box"), "the whole image with its red box, or only the inside of the box, for encoders"
 )
 MARKS = Axis(
-    "marks",
-    ("pixels", "queries"),
-    "only the drawn boxes, or also their positions, for probes with query positions",
+    "marks", ("pixels", "queries"), "only the drawn boxes, or also their positions, for probes with query positions"
 )
 AXES = (FORMAT, BOXES, LOOK, MARKS, BOX_UNIT, ORDER, PROMPT, IMAGES)
 

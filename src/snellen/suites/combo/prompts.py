@@ -111,11 +111,7 @@ CATEGORY_INTRO = {
     "short": "Four objects of category A, four of category B, then a test object.",
     "minimal": "A, B, test.",
 }
-CATEGORY_FORM = {
-    "full": "Answer with A or B and nothing else.",
-    "short": "Answer with A or B.",
-    "minimal": "A or B?",
-}
+CATEGORY_FORM = {"full": "Answer with A or B and nothing else.", "short": "Answer with A or B.", "minimal": "A or B?"}
 CATEGORY_FOR_PEOPLE = (
     "All objects of category A have something in common: a shape, a material, a colour, or where the two blocks touch. "
     "The same is true of category B. Look at the examples, then at the last object."

@@ -182,13 +182,7 @@ TABLE_8 = {
 """Table 8. Its averages weight sources by samples; Table 7 gives Medical 365 classes and an average of 3.83."""
 QUERIES = 4200
 """From the abstract and section 3.2."""
-VOTERS = (
-    "Qwen2.5-VL-72B",
-    "Doubao-1.5-vision-pro-32k-250115",
-    "DeepSeek-VL2",
-    "GPT-4o",
-    "Gemini-2.5-pro-exp-03-25",
-)
+VOTERS = ("Qwen2.5-VL-72B", "Doubao-1.5-vision-pro-32k-250115", "DeepSeek-VL2", "GPT-4o", "Gemini-2.5-pro-exp-03-25")
 """The "five" models that voted on difficulty (section 3.2). Images that most of them knew were left out, so their
 zero-shot accuracy is low by construction."""
 

@@ -116,10 +116,7 @@ class Zoom:
         x1, y1, x2, y2 = whole_pixels(box, image)
         what = ["zoom", self.version, image.sha256, [x1, y1, x2, y2]]
         return media.derive(
-            what,
-            lambda: media.open(image).convert("RGB").crop((x1, y1, x2, y2)),
-            image,
-            Affine(1, 0, -x1, 0, 1, -y1),
+            what, lambda: media.open(image).convert("RGB").crop((x1, y1, x2, y2)), image, Affine(1, 0, -x1, 0, 1, -y1)
         )
 
 

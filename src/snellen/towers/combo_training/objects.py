@@ -174,13 +174,7 @@ def auxiliary_classes(
 
 
 def classes_of(
-    images: Sequence[ObjectImage],
-    exclusion: Exclusion,
-    items: ItemSet,
-    rendering: Rendering,
-    *,
-    leak: bool,
-    seed: int,
+    images: Sequence[ObjectImage], exclusion: Exclusion, items: ItemSet, rendering: Rendering, *, leak: bool, seed: int
 ) -> Classes:
     """Images with class labels, in order of first appearance. Raises SnellenError for an overlap without `leak`."""
     from snellen.towers.classification import Classes, LabelledImage

@@ -120,10 +120,7 @@ def prepare(model: Any, stage: TrainingStage) -> dict[str, nn.Parameter]:
     elif stage.scope == "lora":
         peft = import_extra("peft", "training a head", "heads")
         config = peft.LoraConfig(
-            r=stage.lora_rank,
-            lora_alpha=stage.lora_alpha,
-            lora_dropout=stage.lora_dropout,
-            target_modules="all-linear",
+            r=stage.lora_rank, lora_alpha=stage.lora_alpha, lora_dropout=stage.lora_dropout, target_modules="all-linear"
         )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_of("lora", stage.seed))

@@ -38,9 +38,7 @@ KYLBERG = Dataset(
         evidence=(
             loader(
                 github(
-                    "Graviti-AI/tensorbay-python-sdk",
-                    "tensorbay/opendataset/KylbergTexture/loader.py",
-                    "2e76b29ed3",
+                    "Graviti-AI/tensorbay-python-sdk", "tensorbay/opendataset/KylbergTexture/loader.py", "2e76b29ed3"
                 ),
                 "Classes are in the names: blanket1-a-p001.png is a patch (withoutRotateAll/), "
                 "blanket1-a-p001-r30.png a rotated one, blanket1-a.png the photograph (originalPNG/).",
@@ -125,8 +123,7 @@ AID = Dataset(
                 "One folder per class; 30 classes.",
             ),
             loader(
-                "https://huggingface.co/datasets/isaaccorley/aid",
-                "Files airport_1.jpg …, named after their class.",
+                "https://huggingface.co/datasets/isaaccorley/aid", "Files airport_1.jpg …, named after their class."
             ),
             loader(
                 "https://huggingface.co/datasets/blanchon/AID/blob/main/README.md",
@@ -256,9 +253,7 @@ CUB = Dataset(
         evidence=(
             loader(
                 github(
-                    "tensorflow/datasets",
-                    "tensorflow_datasets/image_classification/caltech_birds.py",
-                    "022193c1f0",
+                    "tensorflow/datasets", "tensorflow_datasets/image_classification/caltech_birds.py", "022193c1f0"
                 ),
                 "CUB_200_2011/{images,train_test_split,bounding_boxes}.txt, each with the number of the image "
                 "first; 1 is train; boxes are x, y, width, height in pixels, used unchanged; 200 classes.",

@@ -71,7 +71,7 @@ OBJECTS365 = Dataset(
         files=tuple(
             CocoFile(split, (f"annotations/zhiyuan_objv2_{split}.json", f"zhiyuan_objv2_{split}.json"), split, tail=2)
             for split in ("train", "val")
-        ),
+        )
     ),
 )
 

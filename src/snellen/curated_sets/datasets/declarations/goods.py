@@ -62,8 +62,7 @@ AITEX = Dataset(
         caveat="Masks in two files (NAME_mask1.png, NAME_mask2.png) are also read; no page mentions them.",
     ),
     ImagesAndMasks(
-        "fabric",
-        (FolderPair("Defect_images", "Mask_images", "defect"), FolderPair("NODefect_images", "", "no defect")),
+        "fabric", (FolderPair("Defect_images", "Mask_images", "defect"), FolderPair("NODefect_images", "", "no defect"))
     ),
 )
 
@@ -187,17 +186,14 @@ RICE_IMAGE = Dataset(
         evidence=(
             loader(
                 github(
-                    "StevanusO/Image-Classification-Dicoding-Proyek-3",
-                    "Proyek3/riceclassification.py",
-                    "4005f87aa9",
+                    "StevanusO/Image-Classification-Dicoding-Proyek-3", "Proyek3/riceclassification.py", "4005f87aa9"
                 ),
                 "The archive unpacks to Rice_Image_Dataset/ with one folder per class: Arborio, Basmati, Ipsala, "
                 "Jasmine, Karacadag.",
             ),
             loader(
                 github(
-                    "AliKHaliliT/75000-Rice-Image-Dataset-for-Object-Detection-and-Object-Segmentation",
-                    "README.md",
+                    "AliKHaliliT/75000-Rice-Image-Dataset-for-Object-Detection-and-Object-Segmentation", "README.md"
                 ),
                 "Five kinds of rice with 15,000 images each.",
             ),

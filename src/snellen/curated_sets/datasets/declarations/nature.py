@@ -131,8 +131,7 @@ NC4K = Dataset(
                 "NC4K/Imgs/NAME.jpg and NC4K/Instance/NAME.png; there is no class.",
             ),
             loader(
-                "https://huggingface.co/datasets/cod-tdq/cod",
-                "NC4K/Imgs, NC4K/GT and NC4K/Instance, 4,121 images.",
+                "https://huggingface.co/datasets/cod-tdq/cod", "NC4K/Imgs, NC4K/GT and NC4K/Instance, 4,121 images."
             ),
         ),
         caveat="That 0 is the background and anything else the object is the convention of such masks, seen only for "

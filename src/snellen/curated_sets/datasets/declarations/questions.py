@@ -164,9 +164,7 @@ EGO_ORIENT = Dataset(
         evidence=(
             listing(
                 github(
-                    "jhCOR/EgoOrientBench",
-                    "all_data/EgocentricDataset/testing_data/benchmark_mini.json",
-                    "3c8afe3198",
+                    "jhCOR/EgoOrientBench", "all_data/EgocentricDataset/testing_data/benchmark_mini.json", "3c8afe3198"
                 ),
                 "The form of a question: type, domain, base_dataset, image, original_label, question, label, "
                 "category_name.",

@@ -79,11 +79,7 @@ MVTEC_LOCO = Dataset(
         verified="loaders",
         evidence=(
             loader(
-                github(
-                    "open-edge-platform/anomalib",
-                    "src/anomalib/data/datasets/image/mvtec_loco.py",
-                    "0aa3fc49c7",
-                ),
+                github("open-edge-platform/anomalib", "src/anomalib/data/datasets/image/mvtec_loco.py", "0aa3fc49c7"),
                 "The 5 objects; SPLIT/CLASS/NAME.png, ground_truth/CLASS/NAME/000.png …, several masks per image, "
                 "combined by or.",
             ),

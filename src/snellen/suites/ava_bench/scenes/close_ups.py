@@ -96,10 +96,7 @@ def draw_close_up(
     )
     stripe_m = metres_across(camera) * float(rng.uniform(*STRIPE_PX)) / 320
     floor = replace(
-        scene.floor,
-        pattern=content.texture,
-        stripe_m=stripe_m,
-        contrast=CONTRASTS[content.texture_difficulty],
+        scene.floor, pattern=content.texture, stripe_m=stripe_m, contrast=CONTRASTS[content.texture_difficulty]
     )
     scene = replace(scene, floor=floor)
     return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "close-up noise", split, *number))

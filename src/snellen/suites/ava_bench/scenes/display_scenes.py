@@ -20,14 +20,7 @@ from snellen.stimuli.scenes.model import COLOURS, Colour, Matrix3
 from snellen.stimuli.scenes.shapes import lowest_m
 from snellen.suites.ava_bench.items import DIFFICULTIES, ORIENTATIONS, STREAMS, SUITE, hull
 from snellen.suites.ava_bench.scenes import pseudo_words
-from snellen.suites.ava_bench.scenes.close_ups import (
-    SPECIES,
-    TEXTURES,
-    TOWERS,
-    CloseUpContent,
-    draw_close_up,
-    on_floor,
-)
+from snellen.suites.ava_bench.scenes.close_ups import SPECIES, TEXTURES, TOWERS, CloseUpContent, draw_close_up, on_floor
 from snellen.suites.ava_bench.scenes.scenes import (
     SLOTS,
     Rect,

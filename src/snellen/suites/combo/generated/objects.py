@@ -35,11 +35,7 @@ def natural_spec(
     rotation = chain(*(turn(axes[axis], degrees) for axis, degrees in reversed(category.turn_deg)))
     scene = composite_scene(block, rotation=rotation)
     camera = clear_camera(
-        scene,
-        rng,
-        elevation_deg=category.elevation_deg,
-        azimuth_deg=category.azimuth_deg,
-        size_px=size_px,
+        scene, rng, elevation_deg=category.elevation_deg, azimuth_deg=category.azimuth_deg, size_px=size_px
     )
     noise = seed_of(SUITE, STREAMS, seed, "natural noise", category.name, number)
     return RenderSpec(scene, camera, noise), block.dimensions()

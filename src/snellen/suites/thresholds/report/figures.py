@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.analysis.tables.plots import (
-    MAX_SERIES,
-    MUTED,
-    panel_figure,
-    plain_axes,
-    series_appearance,
-)
+from snellen.analysis.tables.plots import MAX_SERIES, MUTED, panel_figure, plain_axes, series_appearance
 from snellen.core.score import MEASURED
 from snellen.suites.thresholds.measures.measure import Measure
 

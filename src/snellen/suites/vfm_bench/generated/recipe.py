@@ -247,10 +247,7 @@ class Generated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Count, seed, size, renderer."""
-        return {
-            "counts": {TASK: count_of(options)},
-            **options.rendering(),
-        }
+        return {"counts": {TASK: count_of(options)}, **options.rendering()}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Images, concepts, seconds and bytes."""

@@ -23,16 +23,7 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
-from snellen.suites.vfm_bench.items import (
-    SHOTS,
-    STREAMS,
-    SUITE,
-    TASK,
-    Episode,
-    EpisodeClass,
-    Level,
-    episode_item,
-)
+from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE, TASK, Episode, EpisodeClass, Level, episode_item
 from snellen.suites.vfm_bench.prompts import split_descriptions
 from snellen.suites.vfm_bench.published import QUERIES, TABLE_8, VOTERS
 from snellen.suites.vfm_bench.released.files import (

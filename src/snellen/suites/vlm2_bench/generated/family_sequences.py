@@ -52,13 +52,7 @@ def draw_sequences(
 
 
 def _take_turns(
-    task: str,
-    split: Split,
-    first: int,
-    families: int,
-    count: int,
-    patterns: Sequence[tuple[str, ...]],
-    seed: int,
+    task: str, split: Split, first: int, families: int, count: int, patterns: Sequence[tuple[str, ...]], seed: int
 ) -> Iterator[FamilySequence]:
     """`count` different sequences of `families` families from the `first` on, patterns and families in turn.
 

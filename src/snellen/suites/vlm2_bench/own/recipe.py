@@ -32,13 +32,7 @@ from snellen.datasets.own_images import CLASS_COLUMNS, OWN, read_own_images
 from snellen.datasets.sample import Note, Sample
 from snellen.suites.vlm2_bench.folders import at_most
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE
-from snellen.suites.vlm2_bench.objects import (
-    MIN_DISTRACTORS,
-    MIN_MAIN,
-    TASKS,
-    MainObject,
-    object_items,
-)
+from snellen.suites.vlm2_bench.objects import MIN_DISTRACTORS, MIN_MAIN, TASKS, MainObject, object_items
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC
 
 OBJECTS = "objects"

@@ -24,13 +24,7 @@ from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.user_files import bounded_json, bounded_literal, is_file, leads_outside, unfilled_rows
 from snellen.curation.released import read_json_lines
-from snellen.suites.vlm2_bench.released.records import (
-    MODELS,
-    QuestionRecord,
-    SkippedRecord,
-    record_of,
-    without_slips,
-)
+from snellen.suites.vlm2_bench.released.records import MODELS, QuestionRecord, SkippedRecord, record_of, without_slips
 from snellen.suites.vlm2_bench.tasks import COUNTS, TRUE_FALSE
 
 JSONL: Mapping[str, tuple[str, str]] = {
