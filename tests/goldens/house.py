@@ -32,8 +32,12 @@ BLIND_OBSERVERS = {
 """The blind observer asked in each suite, or one with planted thresholds, in addition to the others."""
 
 
+SHOWN = ("x1", "x2", "alt", "aria-label", "title", "href", "datetime", "data-sort")
+"""Attributes that a reader sees or follows: ends of drawn lines, words on images, links, what a column is sorted by."""
+
+
 class _Text(HTMLParser):
-    """The words of a page, one line per run of text, without styles and scripts."""
+    """The words of a page, one line per run of text or tag with words of its own, without styles and scripts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,6 +46,10 @@ class _Text(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.hidden += tag in ("style", "script")
+        names = (*SHOWN, "class") if tag == "line" else SHOWN
+        words = [f"{name}={' '.join(value.split())[:300]}" for name, value in attrs if value and name in names]
+        if words and not self.hidden:
+            self.lines.append(" ".join(words))
 
     def handle_endtag(self, tag: str) -> None:
         self.hidden -= tag in ("style", "script")
