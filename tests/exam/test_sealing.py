@@ -618,9 +618,13 @@ def test_commands_from_seal_to_verify(snellen: Command, tmp_path: Path, monkeypa
     code, out, _ = snellen("verify", "run", "--digest", digest, "--commitment", seal.commitment, "--rebuild", 2)
     assert code == 0
     assert "items follow from the revealed seed" in out
-    code, _, err = snellen("verify", "run", "--digest", "0" * 64)
-    assert code == 2
-    assert "digest.json" in err
+    for option, published, words in (
+        ("--digest", "0" * 64, "digest.json: gives"), ("--digest", digest[:8], "digest.json: gives"),
+        ("--digest", "", "an argument is empty"), ("--commitment", seal.commitment[:8], "not built from the seal"),
+        ("--commitment", "", "an argument is empty"),
+    ):  # fmt: skip
+        code, _, err = snellen("verify", "run", option, published)
+        assert (code, words in err) == (2, True), (option, published)
 
 
 @pytest.mark.parametrize(

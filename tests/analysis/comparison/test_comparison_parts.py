@@ -307,3 +307,8 @@ def test_replies_are_read_by_their_own_log_s_options_or_else_by_the_other_s() ->
     for after, scores in ((turned, [1, 1]), (replace(turned, reply="A"), [1, 0]), (bare, [1, 1])):
         assert _read_scores(ItemPair("1", "", [before], [after])) == scores
     assert _read_scores(ItemPair("1", "", [bare], [turned])) == [0, 1]
+    for target in ("(A)", "A.", "A:", " a ", "(a).", "Cat", "cat.", "(CAT)"):
+        assert _read_scores(ItemPair("1", "", [replace(before, target=(target,))], [bare])) == [1, 1], target
+    sentences = replace(before, options=(("A", "A cat."), ("B", "(dog)")), target=("a cat.",))
+    assert _read_scores(ItemPair("1", "", [sentences], [bare])) == [1, 1]
+    assert _read_scores(ItemPair("1", "", [replace(sentences, target=("(Dog)",))], [bare])) == [0, 0]

@@ -74,9 +74,9 @@ def test_order_p_permutes_encoders_jointly_over_abilities() -> None:
 
 
 def test_scores_are_means_over_encoders_that_have_both() -> None:
-    first, second = np.array([[1, 0, NAN], [0, 1, 1]], float), np.array([[0, NAN, 1], [1, 0, NAN]], float)
-    scores, others = mean_scores(first, second)
-    # Item 0: (1 + 0) / 2 and (0 + 1) / 2; item 1: the second encoder only; item 2: no encoder has both.
-    assert scores[:2].tolist() == [0.5, 1.0]
-    assert others[:2].tolist() == [0.5, 0.0]
-    assert np.isnan([scores[2], others[2]]).all()
+    first, second = [[1, 1, NAN, NAN], [0, 1, 1, 1]], [[0, NAN, 1, 1], [1, 0, 0, NAN]]
+    scores, others = mean_scores(np.array(first, float), np.array(second, float))
+    # Item 0: (1 + 0) / 2 and (0 + 1) / 2; items 1 and 2: the second encoder only; item 3: no encoder has both.
+    assert scores[:3].tolist() == [0.5, 1.0, 1.0]
+    assert others[:3].tolist() == [0.5, 0.0, 0.0]
+    assert np.isnan([scores[3], others[3]]).all()

@@ -112,7 +112,9 @@ def test_a_digest_of_a_run_names_each_file_that_was_changed_added_or_removed(run
     (run / "run.json").write_text('{"seed": 0, "itemset": "moved"}')
     files.write_table(run / "scores.strict.parquet", files.read_table(run / "scores.strict.parquet"))
     check_digest(run, tmp_path / "items", f" {digest.total.upper()}\n")
-    assert_refused(lambda: check_digest(run, tmp_path / "items", "0" * 64), f"gives digest {digest.total}, not the")
+    for other in ("0" * 64, "", " ", digest.total[:-1], digest.total[:8], digest.total[1:], f"{digest.total}0"):
+        words = f"gives digest {digest.total}, not the published {other};"
+        assert_refused(lambda other=other: check_digest(run, tmp_path / "items", other), words)
     (run / RunDigest.file).unlink()
     assert_refused(lambda: check_digest(run, tmp_path / "items", digest.total), f"{run}: has no digest.json")
 

@@ -75,6 +75,15 @@ def test_a_cube_half_hidden_by_a_plate() -> None:
     assert measured["cube"].nearest_m == pytest.approx(20 - 0.65, abs=0.01)
 
 
+def test_a_depth_is_to_the_nearest_point_that_is_visible() -> None:
+    """The plate hides rays that pass the middle of the ball at less than 0.624 m; 0.624² + 0.468² = 0.78²."""
+    edge = (20 - 2.03) * 0.624 / 20
+    plate = Solid("plate", "cube", WOOD, Pose((edge - 1.0, -2.0, 0.0), stretch=(2 / 1.3, 0.05, 3.0)))
+    measured = truth(Scene((ball("b", (0.0, 0.0, 0.0)), plate)), looking_north(20.0, width_px=400, height_px=300))
+    assert measured["b"].nearest_m == pytest.approx(20 - 0.468, abs=0.06), "its hidden front is at 19.22"
+    assert measured.distance_m[measured["b"].mask].min() == measured["b"].nearest_m
+
+
 def test_masks_partition_the_visible_solids() -> None:
     scene = Scene((ball("a", (0.0, 0.0, 0.0)), ball("b", (0.5, 1.0, 0.0)), ball("c", (0.0, 3.0, 0.0), 0.3)))
     measured = truth(scene, looking_north())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 from snellen.analysis.comparison.changes import changes
 from snellen.analysis.tables.run_view import lines_of, result_rows
@@ -102,6 +104,19 @@ def test_contrast_is_reported_at_every_frequency(listed: dict[str, ReportSection
     assert (table.loc["py:perfect"] == "less than 0.20 %").all()
     for cell in table.loc["py:sharp"]:
         assert float(cell.split()[0]) == pytest.approx(4.0, rel=0.6)
+
+
+def test_a_subject_has_the_colour_of_the_legend_in_every_panel(listed: dict[str, ReportSection]) -> None:
+    figure = listed["functions"].figure()
+    (legend,) = figure.legends
+    colours = [tuple(handle.get_facecolor()[0, :3]) for handle in legend.legend_handles]
+    assert [text.get_text() for text in legend.texts] == ["py:sharp", "py:dull", "py:perfect"]
+    assert len(set(colours)) == 3
+    panels = colours, colours, [colours[0], colours[2]]  # the dull one did not understand the question about numbers
+    for axes, expected in zip(figure.axes, panels, strict=True):
+        assert [tuple(dots.get_facecolor()[0, :3]) for dots in axes.collections] == expected
+        lines = [to_rgb(line.get_color()) for line in axes.lines[:-1]]  # the last is the guess rate
+        assert [colour for colour, _ in groupby(lines)] == expected
 
 
 def test_wrong_answers_are_counted_by_place(listed: dict[str, ReportSection]) -> None:

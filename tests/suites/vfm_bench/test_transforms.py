@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item, Media, View
+from snellen.core.item import Box, Item, Media, View
 from snellen.core.storage.media import MediaFolder
 from snellen.scoring.answers import read_answer
 from snellen.suites.vfm_bench import transforms
@@ -143,15 +143,19 @@ def test_patches_cover_their_share_of_the_region(item: Item, media: MediaFolder)
     assert moved.sum() <= 200
 
 
-def test_regions_at_a_corner_are_cut_at_the_edges(item: Item, media: MediaFolder) -> None:
-    """Padded to 30 x 20 and enlarged twice; a patch of 60 x 40 about (10, 5) covers 40 x 25 of the image."""
-    box = (0, 0, 20, 10)
+@pytest.mark.parametrize(
+    ("box", "edges"), [((0, 0, 20, 10), (0, 24, 0, 39)), ((180, 90, 200, 100), (75, 99, 160, 199))]
+)
+def test_regions_at_a_corner_are_cut_at_the_edges(
+    box: Box, edges: tuple[int, ...], item: Item, media: MediaFolder
+) -> None:
+    """Padded to 30 x 20 and enlarged twice; a patch of 60 x 40 about its middle covers 40 x 25 of the image."""
     (query,) = view_after(item, media, transforms.Enhanced(box)).query
     copy = np.asarray(media.open(query).convert("RGB"))[10:50, 10:70]
     assert (copy == (250, 10, 20)).all()
     (query,) = view_after(item, media, transforms.Patched(box, size_px=(60, 40))).query
     rows, columns = np.nonzero((np.asarray(media.open(query).convert("RGB")) != (250, 10, 20)).any(axis=2))
-    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (0, 24, 0, 39)
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == edges
 
 
 def test_mean_regions_are_taken_per_source(item: Item) -> None:

@@ -144,7 +144,7 @@ def _read_scores(pair: ItemPair) -> list[float]:
 def _read(row: LogRow, other_row: LogRow) -> float:
     """1 if the reply names the target among the options, else 0; NaN without a reply or a target among them."""
     labels = {name.casefold(): label for label, text in reversed(other_row.options) for name in (text, label)}
-    targets = (text.strip("().: ").casefold() for text in other_row.target)
+    targets = (form.casefold() for text in other_row.target for form in (text, text.strip("().: ")))
     key = next((labels[target] for target in targets if target in labels), "")
     if row.reply is None or not key:
         return math.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -124,6 +125,23 @@ def test_the_number_of_pairs_is_limited() -> None:
     context = curating(fewest=5)
     assert not chosen(context, 9, 4)
     assert dropped(context) == {"fewer than 5 pairs of two classes with either nearer": 13}
+
+
+def test_pairs_on_roads_are_limited_in_all_whichever_is_nearer() -> None:
+    """Of 12 pairs 6 have either order: the 2 of the scarce classes, and 4 of the 9 of the others."""
+    context = curating(fewest=1, pairs_outdoor=12)
+    scenes = [
+        replace(road(on_road(first, LEFT, far), on_road(second, RIGHT, 12.0)), record_id=f"{first} {far} {n}")
+        for first, second, count in (("Car", "Pedestrian", 9), ("Van", "Cyclist", 2))
+        for far in (9.0, 15.0)
+        for n in range(count)
+    ]
+    candidates = CURATION.select(find_all(CURATION, context, *scenes), context)
+    assert Counter((candidate.label, candidate.bin) for candidate in candidates) == {
+        ("Car / Pedestrian", "Car nearer"): 4, ("Car / Pedestrian", "Pedestrian nearer"): 4,
+        ("Cyclist / Van", "Cyclist nearer"): 2, ("Cyclist / Van", "Van nearer"): 2,
+    }  # fmt: skip
+    assert dropped(context) == {relative_depth.BEYOND: 2 * (9 - 4)}
 
 
 def test_items_of_crops() -> None:
