@@ -449,6 +449,7 @@ def test_refused_rows_alone_may_be_left_out(filled: FilledStudy, tmp_path: Path)
     import_study(filled.root, [], out)
     assert len(import_study(filled.root, [], out)[0].responses) == len(questions) - 2
     import_study(filled.root, [Submission("p02", filled.forms[1])], out)
+    import_study(filled.root, [Submission("p01", read, "f")], out)  # refused at the first of the bad rows
     assert list(pd.read_csv(out / PEOPLE)["rows_left_out"]) == [3, 0]
     assert table["ended"] == NOON.isoformat()
 

@@ -385,7 +385,7 @@ def test_nobody_continues_somebody_else_in_a_text_export(tmp_path: Path, plan: S
     assert list(other.rows) == taken_over
 
 
-@pytest.mark.parametrize("number", ["1e999", "9" * 5000, "[" * 5000])
+@pytest.mark.parametrize("number", ["1e999", "9" * 5000, "[" * 5000, "1" + " " * 2**23])
 def test_a_listed_number_that_is_none_is_named(
     tmp_path: Path, plan: StudyPlan, number: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -536,3 +536,11 @@ def test_answers_may_contain_any_line_separator(tmp_path: Path, plan: StudyPlan)
     path = tmp_path / "p.jsonl"
     path.write_text(as_text(rows), "utf-8", newline="\n")
     assert pairs(read_folder([path])) == [("p", rows)]
+
+
+def test_a_name_of_a_megabyte_does_not_stand_beside_every_refused_row(tmp_path: Path, plan: StudyPlan) -> None:
+    texts = {(n, 1): as_text(rows_of_form(plan, n * "x", 0)) for n in (1000, 1001)}
+    assert [person.name for person in read_archive(write_results(tmp_path / "a.zip", texts))] == [
+        1000 * "x",
+        "a",
+    ]

@@ -195,8 +195,8 @@ def import_locked(
     rules = {block.name: block.authenticity for block in card.design.blocks if block.authenticity}
     examinations = _import_runs(card, plan, participants, out, rules, are_checked=False)
     checked_examinations = _import_runs(card, plan, participants, out / AUTHENTICITY, rules, are_checked=True)
-    present = dict.fromkeys((joined_digests(rows) for _, rows in people), 0)
-    present |= Counter(row.digests for row in refused if row.row and row.digests)
+    left_out = Counter(row.digests for row in refused if row.row and row.digests)
+    present = {digests: left_out[digests] for digests in (joined_digests(rows) for _, rows in people)}
     table = people_table(plan, card, participants, _rows_left_out(out, earlier) | present)
     for rule in rules.values() if checked_examinations else ():
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)

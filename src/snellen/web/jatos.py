@@ -29,7 +29,7 @@ from snellen.core.grouping import lists_by_key
 from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
-from snellen.web.admission import BadLine, ReadRow, Submission, start_digest
+from snellen.web.admission import MAX_WORD, BadLine, ReadRow, Submission, start_digest
 from snellen.web.page import index_page
 from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan
 from snellen.web.record_lines import CHECKSUM, MAX_LINE, parse_line
@@ -267,9 +267,11 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
 
 def _listed(archive: zipfile.ZipFile) -> set[tuple[int, int]]:
     """The numbers of study and component results with data, as far as the archive's `metadata.json` lists any."""
-    if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_METADATA_BYTES:
+    if "metadata.json" not in archive.namelist():
         return set()
     try:
+        if archive.getinfo("metadata.json").file_size > MAX_METADATA_BYTES:
+            raise ValueError(MAX_METADATA_BYTES)
         with archive.open("metadata.json") as file:
             metadata = json.loads(file.read(MAX_METADATA_BYTES))
         return {
@@ -279,7 +281,7 @@ def _listed(archive: zipfile.ZipFile) -> set[tuple[int, int]]:
             for result in study_result["componentResults"]
             if result["data"]["size"]
         }
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # of another version
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # of another version, or too large
         log.warning("%s: metadata.json lists no results that can be compared", archive.filename)
         return set()
 
@@ -354,7 +356,9 @@ def _participants(texts: Sequence[str], source: str, max_line: int = MAX_LINE) -
             current = last_of.get((name, code), "") if record_row.sequence > 0 else ""
             current = current or start_digest(record_row)
             last_of[name, code] = current
-            participants.setdefault(current, _ParticipantRows(name)).add(record_row)
+            # A name may be a megabyte, and stands beside every refused row.
+            alias = name if len(name) <= MAX_WORD else Path(source).stem
+            participants.setdefault(current, _ParticipantRows(alias)).add(record_row)
             continue
         person = participants.setdefault(current, _ParticipantRows(Path(source).stem))
         if isinstance(record_row, RecordRow):

@@ -90,6 +90,7 @@ def decide_review(runs: Sequence[Path], out: Path) -> tuple[Panel, DecisionCard]
         reasons = " / ".join(dict.fromkeys(vote.reason for vote in votes if vote.reason))
         latest = max((times[key] for vote in votes if (key := (vote.author, item.item_id)) in times), default=None)
         authors = ", ".join(vote.author for vote in votes)
+        decision = decision.replace("\r", "\n")  # a reader of CSV would begin a row there
         rows.writerow((item.item_id, decision, authors, no_formula(reasons), latest.isoformat() if latest else ""))
     card = DecisionCard(
         itemset=str(panel.items.root.resolve()),
