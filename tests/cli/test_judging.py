@@ -56,7 +56,9 @@ def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) 
     arm, *_ = json.loads(card)["arms"]
     people = json.dumps(json.loads(card) | {"arms": [arm | {"role": "person"}]})
     (run / "run.json").write_text(people)
-    assert "does not share go to the judge or sample (people: 1)" in snellen("judge", run, *reader, "--unread")[2]
+    for how in ((*reader, "--unread"), ("--sample", tmp_path / "s.csv"), ("--sample", tmp_path / "queue")):
+        assert "does not share go to the judge or sample (people: 1)" in snellen("judge", run, *how)[2]
+    assert "does not share" not in snellen("judge", run, "--readings", tmp_path / "r.csv")[2]
     (run / "run.json").write_text(card)
     code, out, _ = snellen("judge", run, *reader, "--unread", "--json")
     assert (code, json.loads(out)["failed"], json.loads(out)["unreadable"]) == (0, 0, 0)

@@ -56,6 +56,8 @@ def test_a_queue_keeps_ids_and_provenance(step: ItemSet, tmp_path: Path) -> None
     assert item.provenance == {"about": "x"}
     run = reviewed_by(queue, {"ann": {"t0": ("keep", "")}}, tmp_path / "people")
     assert run.is_dir()
+    with pytest.raises(SnellenError, match="queue: already contains an item set"):
+        write_queue("scene-merges", step, queue.root)
 
 
 def test_a_queue_asks_with_the_item_s_own_words_and_names_decisions_with_a_reason(tmp_path: Path) -> None:

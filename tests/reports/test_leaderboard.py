@@ -83,8 +83,11 @@ def test_people_have_no_rank_among_models(run: Run) -> None:
     arms = [arm.model_copy(update={"role": "person"}) if arm.subject == "chat:best" else arm for arm in run.card.arms]
     with_people = replace(run, card=run.card.model_copy(update={"arms": arms}))
     printed = PrintedTable("table-1", "Table 1", COLUMNS[:1], {"Model": ["50.0"], "Other": ["40.0"]})
-    ranks = board(with_people, printed).set_index("subject")["rank"]
-    assert ranks[list(SKILLS)].tolist() == [DASH, "1", "2"]
+    table = board(with_people, printed).set_index("subject")
+    assert table.loc[list(SKILLS), "rank"].tolist() == [DASH, "1", "2"]
+    means = table["mean"].astype(float)
+    gaps = [f"{means[name] - means['chat:best']:+.2f}" for name in ("chat:middle", "chat:worst")]
+    assert table.loc[list(SKILLS), "minus people"].tolist() == [DASH, *gaps], "each row has its own difference"
 
 
 def test_columns_of_one_axis_share_a_row(run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import shutil
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, figures, load_run, print_table, write_report
 from snellen.reports.conduct import _forms, conduct
-from snellen.reports.findings import _is_at_chance
+from snellen.reports.findings import _is_at_chance, checks
 from snellen.reports.loading import Exam
 from snellen.reports.rows import whole_tasks_of
 from snellen.reports.words import DASH
@@ -211,6 +212,16 @@ def test_printed_numbers_are_shown_as_printed(suite: str, table: str, subject: s
 
 def test_oracle_and_guesser_are_described_as_checks(report: Report) -> None:
     assert "An observer that knows what is depicted solves every item: 3 of 3" in " ".join(page(report).text.split())
+
+
+def test_an_oracle_must_solve_tasks_without_a_chance_too(loaded: Run) -> None:
+    table = loaded.results.assign(chance=math.nan)
+    at_fault = (table["subject"] == "fake:oracle") & (table["task"] == "naming")
+    check, *others = checks(replace(loaded, results=table.assign(value=table["value"].mask(at_fault, 0.75))))
+    assert check.text.endswith("solves every item")
+    assert (check.passes, check.places) == (2, 3)
+    assert [words.partition(" [")[0] for words in check.failed] == ["naming: 75 %"]
+    assert "A guesser is at chance" not in [other.text for other in others], "there is no chance to compare it with"
 
 
 def test_only_differences_clear_after_correction_are_called_clear(report: Report) -> None:

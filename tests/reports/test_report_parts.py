@@ -188,6 +188,14 @@ def test_questions_are_in_the_column_of_their_grade_and_what_was_not_asked_has_i
     assert _worst_first([unasked[0], some]) > _worst_first([some, hard])
 
 
+def test_a_bar_has_room_for_a_twentieth_beyond_guessing_and_people() -> None:
+    """It goes from -0.05 to 1.05: guessing (0) is drawn at .05 / 1.1 = 4.5 %, people (1) at 1.05 / 1.1 = 95.5 %."""
+    assert square("t", 0.5, low=0.0, high=1.0).positions == (50.0, 4.5, 95.5)
+    assert square("t", 0.225, low=-0.05, high=1.05).positions == (25.0, 0.0, 100.0)
+    assert square("t", 2.0, low=-0.2, high=9.0).positions == (100.0, 0.0, 100.0)
+    assert square("t", 0.5).positions == pytest.approx((50.0, NAN, NAN), nan_ok=True)
+
+
 def test_a_subject_is_told_the_newest_check_its_own_gaps_and_its_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     def sight(root: str, fingerprint: str) -> Any:
         check = SimpleNamespace(date=root[-1], words=lambda: root, faults=lambda: [f"fault {root}"])

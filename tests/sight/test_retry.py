@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from snellen_sight.bodies import BodyRefused
 from snellen_sight.completions import ChatReply, read_completion
 from snellen_sight.retry import (
     Trouble,
@@ -65,6 +66,17 @@ def test_errors_say_whether_another_attempt_or_another_call_may_succeed() -> Non
     assert not any(trouble(error).is_lasting for error in (passing[0], passing[1], *passing[3:], ValueError()))
 
 
+def test_a_refused_body_is_found_inside_the_errors_of_clients() -> None:
+    """A reply that is too large would be as large again, so it is not asked for again, whatever wraps the refusal."""
+    errors: list[BaseException] = [BodyRefused("the reply has 9 bytes")]
+    for link in ("__cause__", "__context__", "__cause__"):
+        errors.append(ConnectionResetError("Connection error."))
+        setattr(errors[-1], link, errors[-2])
+    outcomes = [trouble(error, provider_says=True) for error in errors]
+    assert outcomes == [Trouble("the reply has 9 bytes", again=False)] * 4
+    assert trouble(ConnectionResetError("gone")).again
+
+
 def test_failures_in_place_of_a_reply_are_known_by_their_words() -> None:
     for stop in ("error", "ABORT", "aborted", "failed", "cancelled", "canceled"):
         failure = reported_failure({"choices": [{"finish_reason": stop}]})
@@ -97,3 +109,8 @@ def test_a_completion_has_each_word_for_its_end_and_no_odd_numbers() -> None:
         assert (counted.tokens_in, counted.tokens_out, counted.model) == (count, 3, "m" * 200)
     thought = reply(content=[{"type": "thinking", "thinking": "t"}, "<think>u</think>A"])
     assert (thought.text, thought.reasoning) == ("A", "r\nt\nu")
+    parts = [{"thinking": "t"}, {"data": "=="}, "u", {"content": [{"summary": "v"}, {"reasoning": "w"}]}]
+    for key in ("reasoning_content", "reasoning", "reasoning_details"):
+        outcome = read_completion({"choices": [{"message": {"content": "A", key: parts}}]})
+        assert isinstance(outcome, ChatReply)
+        assert (outcome.text, outcome.reasoning) == ("A", "t\nu\nv\nw")

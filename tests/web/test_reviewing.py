@@ -134,6 +134,8 @@ def test_a_third_reviewer_gets_the_same_pages_of_disputed_items(items: ItemSet, 
     assert [part["text"] for part in parts] == ["Is 3 right?"], "the choices list the decisions"
     assert pages[1].items() <= pages[0].items()
     assert len(plans[1].forms) == 1
+    with pytest.raises(SnellenError, match="items: already contains an item set"):
+        third_study(read_panel([run]), [run], design, tmp_path / "third", "dan")
 
 
 def test_without_disputed_items_there_is_nothing_to_do(items: ItemSet, tmp_path: Path) -> None:

@@ -221,6 +221,8 @@ def test_people_are_a_judge_and_agree_with_another(run_root: Path, tmp_path: Pat
     _, items, suite = open_run_items(run_root)
     texts = judgement_items(read_responses(run_root), items, suite)
     assert write_sample_items(tmp_path / "queue", texts, {}, 100, 0, items.media) == 8, "no judge has decided yet"
+    with pytest.raises(SnellenError, match="queue: already contains an item set"):
+        write_sample_items(tmp_path / "queue", texts, {}, 1, 0, items.media)
     queue = read_itemset(tmp_path / "queue")
     assert {(item.task, item.answer_kind) for item in queue.items} == {("decision", "choice")}
     scores = {item.item_id: item.options[-1].key for item in queue.items}  # 1 of two parts, 2 of three

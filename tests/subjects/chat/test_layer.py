@@ -170,6 +170,17 @@ def test_a_provider_decides_on_retries_and_rate_limits(decision: Any, attempts: 
     assert subject.service.limiter.limit == limit
 
 
+def test_an_output_without_choices_is_asked_for_again() -> None:
+    empty, reply = ModelOutput(model="m"), ModelOutput.from_content("m", "A")
+    outputs = iter([empty, reply, empty, empty])
+    in_house(lambda config: next(outputs))
+    subject = make_chat("in-house/empty", {"attempts": "2"})
+    assert isinstance(subject, ChatSubject)
+    subject = replace(subject, first_wait=0.001)
+    assert outcome_of(subject) == Reply("A", model="m")
+    assert outcome_of(subject) == "the reply has no choices (attempt 2)"
+
+
 def test_two_subjects_of_one_model_share_a_limiter() -> None:
     in_house(lambda config: ModelOutput.from_content("m", "A"))
     first, same, other = (make_chat(f"in-house/{name}", {"max_concurrency": "9"}) for name in ("x", "x", "y"))
