@@ -200,6 +200,7 @@ def test_a_blind_score_measured_again_may_differ_by_a_few_items(
         (100, {}, True),
         (20, {"options": tuple(Option(str(n), f"thing {n}") for n in range(1500))}, False),
         (100, {"question": "word " * 20_000}, False),
+        (40, {"options": tuple(Option(str(n), f"{n}" * 60_000) for n in range(8)), "question": "word " * 300}, False),
     ],
 )
 def test_blind_scores_that_would_take_long_are_not_measured_again(

@@ -32,7 +32,7 @@ BLIND_OBSERVERS = {
 """The blind observer asked in each suite, or one with planted thresholds, in addition to the others."""
 
 
-SHOWN = ("x1", "x2", "alt", "aria-label", "title", "href", "datetime", "data-sort")
+ATTRIBUTES = ("x1", "x2", "alt", "aria-label", "title", "href", "datetime", "data-sort")
 """Attributes that a reader sees or follows: ends of drawn lines, words on images, links, what a column is sorted by."""
 
 
@@ -46,7 +46,7 @@ class _Text(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.hidden += tag in ("style", "script")
-        names = (*SHOWN, "class") if tag == "line" else SHOWN
+        names = (*ATTRIBUTES, "class") if tag == "line" else ATTRIBUTES
         words = [f"{name}={' '.join(value.split())[:300]}" for name, value in attrs if value and name in names]
         if words and not self.hidden:
             self.lines.append(" ".join(words))

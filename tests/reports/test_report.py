@@ -22,12 +22,13 @@ from snellen.analysis.tables.run_view import lines_of
 from snellen.analysis.tables.section import ReportSection, has_paper_images
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset_cards import Instalment
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, figures, load_run, print_table, write_report
 from snellen.reports.conduct import _forms, conduct
 from snellen.reports.findings import _is_at_chance, checks
-from snellen.reports.loading import Exam
+from snellen.reports.loading import Exam, gather
 from snellen.reports.rows import whole_tasks_of
 from snellen.reports.words import DASH
 from snellen.scoring.protocols import all_right, strict
@@ -317,6 +318,22 @@ def test_conditions_have_separate_rows(tmp_path: Path) -> None:
     assert line["finding"] == ""  # this task has no axis `sheet`
     assert set(report.results["sheet"]) == {"none", 4}
     assert set(pd.read_parquet(report.root / "results.parquet")["sheet"]) == {"none", "4"}
+
+
+def test_sets_of_one_declaration_and_other_rows_are_not_one_set(small_root: Path) -> None:
+    """Of a set in instalments the card of a run has the digest of the declaration alone."""
+    run = load_run(small_root, suite_of)
+
+    def with_instalments(*hashes: tuple[str, str]) -> Run:
+        parts = tuple(Instalment(items=1, content_hash="", rows_hash=a, test_hash=b) for a, b in hashes)
+        return replace(run, items=replace(run.items, card=run.items.card.model_copy(update={"instalments": parts})))
+
+    first, grown = with_instalments(("a", "")), with_instalments(("a", ""), ("b", ""))
+    assert len(gather([first, grown])) == 1
+    assert with_instalments(("a", "t")).has_items_of(with_instalments(("without training items", "t")))
+    for other in (with_instalments(("c", "")), with_instalments(("a", ""), ("c", ""))):
+        with pytest.raises(SnellenError, match="with different items"):
+            gather([grown, other])
 
 
 def test_sections_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:

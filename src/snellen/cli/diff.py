@@ -21,7 +21,6 @@ from snellen.cli.output import console, print_json
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.files import write_text
-from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import run_of_subject
 from snellen.exam.verification import read_apart
 from snellen.interop.log_files import are_logs, read_logs
@@ -59,7 +58,7 @@ def diff(
     if more or read:
         raise SnellenError(f"{[*more, '--read'][0]}: more than two, and --read, are for logs of other tools")
     runs = run_of_subject(former), run_of_subject(current)
-    if not same_items(runs[0].card, runs[1].card):
+    if not runs[0].has_items_of(runs[1]):
         return _print_unpaired(*runs, fail_on, margin, as_json)
     compared = changes(*runs, margin=margin and margin / 100)
     write_text(out, render_changes(compared))

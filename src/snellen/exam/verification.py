@@ -58,7 +58,8 @@ Measured with the machine code of five processors: no score of ComBo, VFM-Bench 
 BLIND_SECONDS, ITEM_SECONDS = 60.0, 0.02
 """Time for measuring blind scores again, and the time expected per item (measured: 0.001 to 0.04).
 
-More than 26 options are compared with each other, and texts beyond 2000 characters have many words.
+More than 26 options are compared with each other, texts beyond 2000 characters have many words, and each word of the
+question has a feature with each option.
 """
 
 
@@ -151,7 +152,8 @@ def _measured(items: ItemSet, suite: Suite) -> tuple[dict[Key, BlindScore], set[
     tasks = lists_by_key((item.task, item) for item in items.items)
     measured, left_out, end = dict[Key, BlindScore](), set[str](), time.monotonic() + BLIND_SECONDS
     for task, of_task in sorted(tasks.items(), key=lambda pair: len(pair[1])):
-        sizes = (max(1.0, (len(item.options) / 120) ** 2, len(item.question) / 2000) for item in of_task)
+        texts = ((item, len(item.question), sum(len(option.text) for option in item.options)) for item in of_task)
+        sizes = (max(1.0, (len(item.options) / 120) ** 2, n / 2000, n * m / 5e6) for item, n, m in texts)
         if time.monotonic() + sum(sizes) * ITEM_SECONDS > end:
             left_out.add(task)
         else:

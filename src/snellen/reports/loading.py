@@ -17,7 +17,7 @@ from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.run_tables import own_responses
-from snellen.core.storage.runfolder import read_run_card, same_items
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.suite import Suite
 from snellen.runs.scores.judgements import scores_of
 from snellen.runs.scores.score import own_scores
@@ -137,11 +137,10 @@ def gather(runs: Sequence[Run]) -> list[Exam]:
                 f"{before.card.version}; scores of different versions must not share a table: report them separately"
             )
         group = together.setdefault((run.card.suite, run.card.recipe_hash), [])
-        if group and not same_items(group[0].card, run.card):
+        if group and not group[0].has_items_of(run):
             raise SnellenError(
                 f"{run.root} and {group[0].root}: item sets of the same recipe, but with different items (rows_hash); "
-                f"build one "
-                "of them again, or report them separately"
+                "build one of them again, or report them separately"
             )
         group.append(run)
     return [Exam(tuple(group), join(group)) for group in together.values()]

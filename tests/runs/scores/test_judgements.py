@@ -197,6 +197,8 @@ def test_people_check_a_sample(run_root: Path, tmp_path: Path) -> None:
     verdicts = read_verdicts(run_root, texts)
     path = tmp_path / "sample.csv"
     assert write_sample(path, texts, verdicts, 3, 0) == 6, "three for each of two subjects"
+    with pytest.raises(SnellenError, match="people may have filled it in"):
+        write_sample(path, texts, verdicts, 3, 0)
     lines = list(csv.DictReader(path.open(newline="")))
     for number, line in enumerate(lines):
         line["decision"] = ("1", "1", "1", "0", "1", "")[number]

@@ -40,7 +40,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.score import MEASURED, Metric
 from snellen.core.seeds import stream
-from snellen.core.storage.runfolder import same_items
 from snellen.datasets.own_images import CLASS, OWN
 from snellen.presentation.controls import IMAGES
 from snellen.scoring.permutation import one_sided_p
@@ -95,7 +94,7 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
     `margin` is the drop that must be detectable: `MARGIN` for own images, infinite for other sets.
     """
     former, current = without_controls(former), without_controls(current)
-    if not same_items(former.card, current.card):
+    if not former.has_items_of(current):
         raise SnellenError(
             f"{former.root} and {current.root} have different items ({former.card.suite} "
             f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on the "

@@ -12,7 +12,7 @@ import pandas as pd
 
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import RunCard
+from snellen.core.storage.runfolder import RunCard, same_items
 from snellen.core.suite import Suite
 
 NOT_COMPARABLE = "Not comparable with"
@@ -66,6 +66,15 @@ class Run:
     def root(self) -> Path:
         """The folder of the run; of joined runs the first one's."""
         return self.roots[0]
+
+    def has_items_of(self, other: Run) -> bool:
+        """True if both asked the same items, also in every instalment that both have: their cards agree in any case."""
+        instalments = zip(self.items.card.instalments, other.items.card.instalments, strict=False)
+        hashes = (
+            (mine.test_hash, its.test_hash) if mine.test_hash and its.test_hash else (mine.rows_hash, its.rows_hash)
+            for mine, its in instalments
+        )
+        return same_items(self.card, other.card) and all(one == another for one, another in hashes)
 
 
 def once_a_run(

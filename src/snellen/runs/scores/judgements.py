@@ -167,6 +167,8 @@ def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, e
     """
     if not verdicts:
         raise SnellenError(f"{path}: nothing has been judged yet; run `snellen judge RUN --by SUBJECT` first")
+    if path.exists():
+        raise SnellenError(f"{path} already exists, and people may have filled it in; give another file")
     rows = [
         (item.item_id, judge, no_formula(item.question), no_formula(verdicts[judge][item.item_id].text))
         for judge, item in _sampled(judged_items, verdicts, each, seed)
