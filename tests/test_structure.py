@@ -124,7 +124,8 @@ line, and for faults that lived; `diff --decide` and exports for Inspect are gon
 say where they did not look, JATOS results may begin with other lines, and for options and 50 faults that lived.
 `scoring` and `reports` have 25 and 5 more since powers of ten and answers set aside are read, and figures have the same
 bytes in every process. `web`, `analysis`, `runs` and `tests` have 25, 10, 5 and 300 more since reviews know whom they
-asked, runs on other rows of one declaration are told apart, and for faults that lived. `src` has 160 less: lists that fit on a line stand on one.
+asked, runs on other rows of one declaration are told apart, and for faults that lived. `src` has 160 less: lists that
+fit on a line stand on one.
 """
 
 
