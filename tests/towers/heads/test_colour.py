@@ -114,7 +114,8 @@ def test_a_head_learns_colours_beyond_the_blind_baseline(tmp_path: Path, monkeyp
     items = build(SUITES.get("ava-bench"), "generated", options)
     scores = ask(items, train_stages(items, tmp_path), tmp_path / "run")
     print(scores[["value", "low", "high", "blind", "chance", "n", "clusters", "no_answer_rate"]].to_string())
-    trained = scores.loc["trained", "original"]
-    assert trained["value"] < trained["blind"]
-    assert trained["high"] < min(trained["chance"], scores.loc["trained", "shuffled"]["low"])
-    assert scores.loc["untrained"]["low"].min() > trained["high"]
+    value, low, high = ({key: float(scores[name][key]) for key in scores.index} for name in ("value", "low", "high"))
+    trained = ("trained", "original")
+    assert value[trained] < scores["blind"][trained]
+    assert high[trained] < min(scores["chance"][trained], low["trained", "shuffled"])
+    assert high[trained] < min(low["untrained", images] for images in ("original", "shuffled"))
