@@ -35,7 +35,7 @@ features = lazy_module("snellen.towers.heads.features")
 TOWER = "efficientnet-lite0?side=160&layer=8"
 ITEMS, QUESTIONS, SEED = 210, 2000, 0
 """The number of test items, with two training items each; the number of drawn questions of stage 2; the seed."""
-TUNE = replace(STAGES["tune"], accumulation=1, rate=3e-3, epochs=12)
+TUNE = replace(STAGES["tune"], accumulation=1, rate=3e-3, epochs=9)
 FIT = replace(STAGES["fit"], scope="language-model", rate=1e-3, epochs=16)
 
 
