@@ -67,14 +67,16 @@ class Run:
         """The folder of the run; of joined runs the first one's."""
         return self.roots[0]
 
-    def has_items_of(self, other: Run) -> bool:
+    def has_items_of(self, run: Run) -> bool:
         """True if both asked the same items, also in every instalment that both have: their cards agree in any case."""
-        instalments = zip(self.items.card.instalments, other.items.card.instalments, strict=False)
+        pairs = zip(self.items.card.instalments, run.items.card.instalments, strict=False)
         hashes = (
-            (mine.test_hash, its.test_hash) if mine.test_hash and its.test_hash else (mine.rows_hash, its.rows_hash)
-            for mine, its in instalments
+            (first.test_hash, second.test_hash)
+            if first.test_hash and second.test_hash
+            else (first.rows_hash, second.rows_hash)
+            for first, second in pairs
         )
-        return same_items(self.card, other.card) and all(one == another for one, another in hashes)
+        return same_items(self.card, run.card) and all(first == second for first, second in hashes)
 
 
 def once_a_run(
