@@ -49,9 +49,9 @@ def results_of(junit: str, version: str, date: str, seconds: float) -> dict[str,
         parts = case.get("classname", "").split(".")  # tests.FOLDER.MODULE, or tests.MODULE
         for name in ("all", parts[1] if len(parts) > 2 else "."):
             cases.setdefault(name, []).append(case)
-    return {name: {**_result(found), "date": date, "version": version} for name, found in cases.items()} | {
-        "all": {**_result(cases["all"]), "date": date, "version": version, "seconds": round(seconds)}
-    }
+    results = {name: {**_result(part), "date": date, "version": version} for name, part in cases.items()}
+    results["all"]["seconds"] = round(seconds)
+    return dict(results)
 
 
 def _result(cases: Sequence[ET.Element]) -> Result:

@@ -117,5 +117,6 @@ def test_a_head_learns_colours_beyond_the_blind_baseline(tmp_path: Path, monkeyp
     value, low, high = ({key: float(scores[name][key]) for key in scores.index} for name in ("value", "low", "high"))
     trained = ("trained", "original")
     assert value[trained] < scores["blind"][trained]
+    assert not any(high[key] < scores["blind"][key] for key in scores.index if key != trained)
     assert high[trained] < min(scores["chance"][trained], low["trained", "shuffled"])
     assert high[trained] < min(low["untrained", images] for images in ("original", "shuffled"))

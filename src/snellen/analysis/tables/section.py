@@ -12,7 +12,7 @@ import pandas as pd
 
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import RunCard, same_items
+from snellen.core.storage.runfolder import RunCard, same_items, same_rows
 from snellen.core.suite import Suite
 
 NOT_COMPARABLE = "Not comparable with"
@@ -69,14 +69,8 @@ class Run:
 
     def has_items_of(self, run: Run) -> bool:
         """True if both asked the same items, also in every instalment that both have: their cards agree in any case."""
-        pairs = zip(self.items.card.instalments, run.items.card.instalments, strict=False)
-        hashes = (
-            (first.test_hash, second.test_hash)
-            if first.test_hash and second.test_hash
-            else (first.rows_hash, second.rows_hash)
-            for first, second in pairs
-        )
-        return same_items(self.card, run.card) and all(first == second for first, second in hashes)
+        instalments = zip(self.items.card.instalments, run.items.card.instalments, strict=False)
+        return same_items(self.card, run.card) and all(same_rows(first, second) for first, second in instalments)
 
 
 def once_a_run(

@@ -21,7 +21,7 @@ from snellen.core.plain_text import MIN_KEY, secret_texts, without_secrets
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Role, Source, StoppingRule
 from snellen.core.storage import files
-from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
+from snellen.core.storage.itemset_cards import Instalment, ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import bounded, line_of, read_exchanges
 from snellen.core.storage.schemas import Card, read_card_file
@@ -130,11 +130,16 @@ def same_items(earlier: RunCard, current: RunCard) -> bool:
 
     One of their sets may lack the training items of the recipe.
     """
-    if earlier.test_hash and (earlier.recipe_hash, earlier.test_hash) == (current.recipe_hash, current.test_hash):
+    return same_rows(earlier, current, is_one_recipe=earlier.recipe_hash == current.recipe_hash)
+
+
+def same_rows(card: RunCard | Instalment, second_card: RunCard | Instalment, *, is_one_recipe: bool = True) -> bool:
+    """True if two hashed lists of items are the same; without training items only if they are of one recipe."""
+    if is_one_recipe and card.test_hash and card.test_hash == second_card.test_hash:
         return True
-    if earlier.rows_hash and current.rows_hash:
-        return earlier.rows_hash == current.rows_hash
-    return earlier.content_hash == current.content_hash
+    if card.rows_hash and second_card.rows_hash:
+        return card.rows_hash == second_card.rows_hash
+    return card.content_hash == second_card.content_hash
 
 
 class RunFolder:
