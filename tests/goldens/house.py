@@ -7,6 +7,7 @@ why in the commit. `test_house.py` compares.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import tempfile
@@ -15,10 +16,19 @@ from pathlib import Path
 
 import pandas as pd
 
+from snellen import __version__
 from snellen.compute.dispatch import dispatch
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest, sha256
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.subject import SubjectCard
 from snellen.exam.run import run
+from snellen.interop.exporting import FORMATS, export
 from snellen.reports import write_report
+from snellen.runs.asking.preview import Call, first_calls
+from snellen.suites import suite_of
 from tests.helpers.sets import SEED, small_set
 
 FOLDER = Path(__file__).parent / "house"
@@ -81,7 +91,47 @@ def outputs(items: ItemSet, folder: Path) -> dict[str, str]:
     return hashes(items) | {
         "results.csv": rounded_csv(report.root / "results.csv"),
         "report.txt": "".join(map(page_text, report.pages)),
+        "calls.txt": calls_text(items, folder / "shown"),
+        "exports.txt": exports_text(items, folder / "exports"),
     }
+
+
+def calls_text(items: ItemSet, folder: Path) -> str:
+    """What is sent first under every setting: per task the number of calls and the digest of all, and the first one's
+    words."""
+    suite, media, sections = suite_of(items), MediaFolder(folder, items.media), list[str]()
+    for setting in ("vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:])):
+        (condition,), by_task = parse_conditions(suite.axes, setting), dict[str, list[Call]]()
+        try:
+            for call in first_calls(items, suite, condition, SubjectCard("someone"), media, seed=SEED):
+                by_task.setdefault(call.task, []).append(call)
+        except SnellenError as error:
+            sections.append(f"== {setting}: {error}")
+        for task, calls in by_task.items():
+            sections.append(f"== {setting} {task}: {len(calls)} {digest([c.prompt.digest() for c in calls], 16)}")
+            parts = calls[0].prompt.record()
+            sections += [f"images and montages: {sum(not isinstance(part, str) for part in parts)}"]
+            sections += [json.dumps(part, ensure_ascii=False) for part in parts if isinstance(part, str)]
+    return "\n".join(sections) + "\n"
+
+
+def exports_text(items: ItemSet, folder: Path) -> str:
+    """The digests of the texts of every export, and of the names of its other files, which follow from the calls."""
+    lines = []
+    for name in FORMATS:
+        root, others = folder / name, list[str]()
+        try:
+            export(items.root, name, root)
+        except SnellenError as error:
+            lines.append(f"{name}: {str(error).replace(str(items.root), 'SET')}")
+        for path in sorted(path for path in root.rglob("*") if path.is_file()):
+            if path.suffix in (".csv", ".jsonl", ".json", ".md", ".py", ".tsv", ".yaml"):
+                text = path.read_text("utf-8").replace(__version__, "VERSION")
+                lines.append(f"{path.relative_to(folder)} {sha256(text.encode())[:16]}")
+            else:
+                others.append(str(path.relative_to(root)))
+        lines.append(f"{name}: {len(others)} others {digest(others, 16)}")
+    return "\n".join(lines) + "\n"
 
 
 def hashes(items: ItemSet) -> dict[str, str]:
