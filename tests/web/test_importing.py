@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from PIL import Image
 from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner, Result
 
@@ -984,6 +985,18 @@ def test_words_for_shapes_and_materials_have_images(sets_folder: Path, tmp_path:
     terms = read_plan(tmp_path / "study").forms[0][0].terms
     assert [term.word for term in terms] == [*SHAPES, *MATERIALS], "the choices name them all"
     assert len({(tmp_path / "study" / "bundle" / term.image.path).read_bytes() for term in terms}) >= len(SHAPES)
+
+
+def test_images_of_a_study_whose_metadata_people_can_read_are_counted(tmp_path: Path) -> None:
+    places = Image.Exif()
+    places[0x0110] = "a camera"
+    for n in range(4):
+        Image.new("RGB", (9, 7), (60 * n, 0, 0)).save(tmp_path / f"{n}.jpg", **({"exif": places} if n % 2 else {}))
+    rows = [{"id": n, "image": f"{n}.jpg", "question": "?", "A": "a", "B": "b", "answer": "A"} for n in range(4)]
+    items = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "items")
+    design = StudyDesign(texts=Texts(title="Seeing"), blocks=(BlockDesign(name="b", questions=4),))
+    card = build_study([items], design, tmp_path / "study")
+    assert "participants can read the metadata (EXIF: places, cameras) of 2 images" in card.notes
 
 
 def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_folder: Path, tmp_path: Path) -> None:
