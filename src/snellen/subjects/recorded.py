@@ -80,6 +80,12 @@ def batch_id(item_id: str, items: ItemSet, condition: Condition) -> str:
     return f"{mark}@{condition}" if condition.changed else mark
 
 
+def _of_batch(row: AnswerRow, item_id: str, mark: str, condition: str | None, items: ItemSet) -> AnswerRow:
+    if mark != digest(items.card.rows_hash, 8):
+        raise SnellenError(f"{row.location}: {row.item!r:.100} is of a batch written for another item set")
+    return replace(row, item=item_id, condition=row.condition or condition or "")
+
+
 RecordedArm: TypeAlias = tuple[Condition, int, Recorded]
 """Condition, repeat and subject."""
 
@@ -110,9 +116,7 @@ class Recording(Recorded):
         places, pairs = self._places(index), dict[str, list[tuple[AnswerRow, Item]]]()
         for row in self.rows:
             if (parts := _BATCH_ID.fullmatch(row.item)) and not index.named(row.item):
-                if parts[2] != digest(items.card.rows_hash, 8):
-                    raise SnellenError(f"{row.location}: {row.item!r:.100} is of a batch written for another item set")
-                row = replace(row, item=parts[1], condition=row.condition or parts[3] or "")
+                row = _of_batch(row, parts[1], parts[2], parts[3], items)
             place = places[row.path] if row.numbering else None
             if place and row.item in place:
                 matches: Sequence[Item] = [place[row.item]]

@@ -40,10 +40,10 @@ class SetDeclaration(BaseModel):
 
     @field_validator("planned_looks")
     @classmethod
-    def _rising(cls, looks: tuple[int, ...]) -> tuple[int, ...]:
-        if any(look <= former for former, look in zip((0, *looks), looks, strict=False)):
+    def _rising(cls, counts: tuple[int, ...]) -> tuple[int, ...]:
+        if list(counts) != sorted({*counts}) or min(counts, default=1) < 1:
             raise ValueError("planned looks are not rising numbers of instalments")
-        return looks
+        return counts
 
 
 class ItemSetCard(Card):
