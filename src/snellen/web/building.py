@@ -21,7 +21,7 @@ from snellen.core.item import Media
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.core.storage.versions import versions
 from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import by_item
@@ -263,7 +263,7 @@ def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder
     for image, folder in media.items():
         if media_path(image) in paths:
             files.write_bytes(root / media_path(image), raw := folder.read(image))
-            count += image.kind == "image" and bool(Image.open(io.BytesIO(raw)).getexif())
+            count += image.kind == "image" and bool(open_image(io.BytesIO(raw)).getexif())
     return count
 
 
