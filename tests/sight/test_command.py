@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from PIL import Image
@@ -18,6 +19,7 @@ import snellen_sight
 from snellen.core import seeds
 from snellen_sight import asking
 from snellen_sight.checks import CHECKS
+from snellen_sight.client import Connections, Endpoint
 from snellen_sight.command import main
 from snellen_sight.results import SightLine, SightResult
 from tests.helpers.sight_servers import AGENTS, CLEAN, FAULTS, Images, Observer, Server, observer
@@ -107,6 +109,30 @@ def test_callables_may_be_coroutines_and_fail() -> None:
     assert snellen_sight.sight(red, quick=True).exit_code in (1, 4)
     with pytest.raises(asking.NothingAsked, match="returned int, no text"):
         snellen_sight.sight(lambda parts: 3)
+
+
+def test_very_long_replies_are_failed_calls() -> None:
+    """All replies are kept, and read again after each call."""
+    with pytest.raises(asking.NothingAsked, match="the reply has 100001 characters, more than 100000"):
+        snellen_sight.sight(lambda parts: "r" * 100_001, quick=True)
+    assert snellen_sight.sight(lambda parts: "red".ljust(100_000), quick=True).calls
+
+
+def test_no_key_is_in_what_is_kept_of_a_server() -> None:
+    key = "secret-" + "word" * 60
+    long_words = Status(400, error={"message": f"{'x' * 190} {key} refused", "type": "auth", "code": None})
+    with StubServer(f"red {key}") as stub:
+        result = snellen_sight.sight_of_server(stub.url, "model", key, quick=True)
+    assert result.calls[0].reply == "red [key]"
+    with StubServer(long_words) as stub, pytest.raises(asking.NothingAsked, match=r"x \[key\] refused"):
+        snellen_sight.sight_of_server(stub.url, "model", key, quick=True)
+
+
+def test_no_cookie_of_a_server_is_kept() -> None:
+    client = Connections(Endpoint("", "model", "http://host.example/v1", "key"), 9)._open()
+    request = httpx.Request("GET", "http://host.example/v1")
+    client.cookies.extract_cookies(httpx.Response(200, headers={"set-cookie": "a=b"}, request=request))
+    assert len(client.cookies.jar) == 0
 
 
 def test_a_server_that_refuses_is_named_without_the_key(
