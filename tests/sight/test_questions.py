@@ -127,8 +127,8 @@ DRAWN = ("filled", "letter", "framed", "transparent", "bands", "ellipse", "strip
 
 @pytest.mark.parametrize("name", EXAMINATIONS)
 def test_whole_examinations_ask_and_conclude_as_they_did(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, drawn in ((drawing, DRAWN), (resolution, ("chart",)), (pointing, ("target_image",))):
-        for each in drawn:
+    for module, names in ((drawing, DRAWN), (resolution, ("chart",)), (pointing, ("target_image",))):
+        for each in names:
             monkeypatch.setattr(module, each, lambda *arguments: Image.new("RGB", (8, 8)))
     monkeypatch.setattr(drawing, "ring", lambda side, *more: Image.new("L", (side, 8)))
     reply, settings = EXAMINATIONS[name]
