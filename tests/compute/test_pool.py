@@ -5,10 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
-from functools import partial
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -294,49 +293,20 @@ def test_the_script_is_hidden_only_while_processes_start() -> None:
 class HerePool:
     """Does at once what is submitted, and counts it."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    count = 0
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        self.count += 1
-        future = Future[Any]()
+        self.count, future = self.count + 1, Future[Any]()
         future.set_result(function(*arguments))
         return future
 
 
-@pytest.fixture
-def pools(monkeypatch: pytest.MonkeyPatch) -> list[tuple[HerePool, int, Any]]:
-    """The pools that were started, with the numbers of their workers and what these do first."""
-    started: list[tuple[HerePool, int, Any]] = []
-
-    @contextmanager
-    def start(workers: int, initializer: Any, imports_script: bool) -> Iterator[HerePool]:
-        started.append((HerePool(), workers, initializer))
-        yield started[-1][0]
-
-    monkeypatch.setattr(pool_module, "_pool", start)
-    return started
-
-
 @pytest.mark.parametrize(("ahead", "counts"), [(2, [2, 3, 4, 5, 5, 5]), (None, [5] * 6), (9, [5] * 6)])
 def test_only_so_many_results_are_computed_ahead(
-    ahead: int | None, counts: list[int], pools: list[tuple[HerePool, int, Any]]
+    ahead: int | None, counts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pool = HerePool()
+    monkeypatch.setattr(pool_module, "_pool", lambda *arguments: nullcontext(pool))
     with map_ahead(math.sqrt, [Shard(str(n), float(n * n)) for n in range(5)], ahead) as results:
-        submitted, got = [pools[0][0].count], list[float]()
-        for result in results:
-            got.append(result)
-            submitted.append(pools[0][0].count)
-    assert (got, submitted) == ([0, 1, 2, 3, 4], counts)
-    assert pools[0][1] == 1
-
-
-def test_shared_processes_give_way_to_others_as_much_as_is_asked(pools: list[tuple[HerePool, int, Any]]) -> None:
-    with sharing_processes(3, niceness=7), sharing_processes(5):
-        pass
-    with background(math.sqrt, 4) as submit:
-        submit(Shard("four", 4.0))
-    (_, workers, first), (other, others, _) = pools
-    assert (workers, others, other.count) == (3, 3, 1)
-    assert isinstance(first, partial)
-    assert first.args == (7,)
+        submitted = [(0.0, pool.count), *((result, pool.count) for result in results)]
+    assert submitted == list(zip([0, 0, 1, 2, 3, 4], counts, strict=True))

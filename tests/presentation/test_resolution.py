@@ -55,17 +55,14 @@ def test_a_box_is_written_in_each_unit_of_the_image_shown() -> None:
     """An image of 400 x 200 px is the part of another from (10, 20) on, so the box begins at (40, 20) of it."""
     shown = replace(WIDE, from_stored=Affine(c=-10, f=-20))
     view = View("i", "i", "t", "?", (shown,), ReplySpec("box"))
-    texts = {}
-    for unit in BOX_UNIT.values:
-        if unit != "own":
-            reply = UnitFrame(str(unit))(view, NOWHERE, stream("x")).reply
-            texts[unit] = reply.write((50, 40, 110, 140))
-    assert texts == {
+    units = [str(unit) for unit in BOX_UNIT.values if unit != "own"]
+    replies = {unit: UnitFrame(unit)(view, NOWHERE, stream("x")).reply for unit in units}
+    assert {unit: reply.write((50, 40, 110, 140)) for unit, reply in replies.items()} == {
         "fractions": "[0.1, 0.1, 0.25, 0.6]", "percent": "[10.0, 10.0, 25.0, 60.0]",
         "pixels": "[40.0, 20.0, 100.0, 120.0]", "thousandths": "[100.0, 100.0, 250.0, 600.0]",
         "thousandths-y-first": "[100.0, 100.0, 600.0, 250.0]", "1024ths-y-first": "[102.4, 102.4, 614.4, 256.0]",
     }  # fmt: skip
-    assert set(UNIT_WORDS) == {str(unit).removesuffix("-y-first") for unit in texts}
+    assert set(UNIT_WORDS) == {unit.removesuffix("-y-first") for unit in units}
     for images in ((), (WIDE, SECOND)):
         with pytest.raises(SnellenError, match=f"item i: {len(images)} images; a box or point is asked for in one"):
             UnitFrame()(replace(view, query=images), NOWHERE, stream("x"))

@@ -140,15 +140,12 @@ def test_a_server_gets_earlier_turns_and_a_callable_does_not() -> None:
     assert [call.group for call in result.calls] == ["colours"] * 6 + ["sequence"] * 10
 
 
-@pytest.mark.parametrize(("key", "words"), [("word-12", "no word-12"), ("word-123", "no [key]")])
-def test_a_key_of_eight_letters_is_no_word_to_show(key: str, words: str) -> None:
-    refused = Status(401, error={"message": f"no {key}"})
-    with StubServer(lambda request: refused) as stub, pytest.raises(asking.NothingAsked) as caught:
-        snellen_sight.sight_of_server(stub.url, "m", key)
-    assert words in str(caught.value)
-
-
-def test_an_address_and_the_package_that_calls_it_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_server_needs_and_a_key_of_eight_letters_that_is_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key, words in (("word-12", "no word-12"), ("word-123", "no [key]")):
+        refused = Status(401, error={"message": f"no {key}"})
+        with StubServer(refused) as stub, pytest.raises(asking.NothingAsked) as caught:
+            snellen_sight.sight_of_server(stub.url, "m", key)
+        assert words in str(caught.value)
     with pytest.raises(asking.NothingAsked, match="localhost:1: an address must begin with http:// or https://"):
         snellen_sight.sight_of_server("localhost:1", "m")
     monkeypatch.setattr(asking, "find_spec", lambda name: None)

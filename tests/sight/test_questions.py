@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import groupby

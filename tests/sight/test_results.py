@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -271,12 +269,3 @@ def test_what_is_asked_by_default_if_little_time_is_left_and_of_chosen_checks() 
     assert asking._chosen(False, ("resolution", "order", "crop")) == (
         (CHECKS["order"], CHECKS["crop"]), (448, 1024, 2048), False, 90,
     )  # fmt: skip
-
-
-def test_calls_are_counted_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for is_terminal, text in ((True, "\r\033[Ksnellen-sight: 7 calls"), (False, "")):
-        stream_of_errors = io.StringIO()
-        monkeypatch.setattr(stream_of_errors, "isatty", lambda answer=is_terminal: answer)
-        monkeypatch.setattr(sys, "stderr", stream_of_errors)
-        command.show_count(7)
-        assert stream_of_errors.getvalue() == text

@@ -11,8 +11,7 @@ import sklearn
 from PIL import Image
 
 from snellen.core.item import Option
-from snellen.subjects.encoders import encode
-from snellen.subjects.encoders import conse
+from snellen.subjects.encoders import conse, encode
 from snellen.subjects.encoders.conse import ConSE, labels
 from snellen.subjects.encoders.efficientnet import EfficientNetLite
 from tests.helpers.extras import need

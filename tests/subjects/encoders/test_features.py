@@ -189,5 +189,8 @@ def test_settings_and_features_of_packaged_encoders_are_as_they_were() -> None:
         for encoder in (ColourHistogram(), Hog()):
             (row,), (grid,) = encoder.features([image]), encoder.patches([image])
             bins = {int(n): round(float(row[n]), 3) for n in np.flatnonzero(row.round(3))[:40]}
-            lines += [f"{encoder.name} {image.size}: {bins}", str([round(float(cell.sum()), 2) for cell in grid[1, :3]])]
+            lines += [
+                f"{encoder.name} {image.size}: {bins}",
+                str([round(float(cell.sum()), 2) for cell in grid[1, :3]]),
+            ]
     assert_golden("encoders.txt", "\n".join(lines) + "\n")
