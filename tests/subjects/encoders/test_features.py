@@ -16,7 +16,15 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.subjects.encoders import EncoderSubject, encode, load_encoder, make_encoder
-from snellen.subjects.encoders.encoder import Encoder, Floats, PatchEncoder, features_folder, fingerprint
+from snellen.subjects.encoders.encoder import (
+    Encoder,
+    Floats,
+    PatchEncoder,
+    features_folder,
+    fingerprint,
+    load_array,
+    save_array,
+)
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
 from snellen.subjects.encoders.readouts import unit
 from tests.goldens.golden import assert_golden
@@ -145,6 +153,14 @@ def test_a_home_that_cannot_be_written_only_costs_time(tmp_path: Path, monkeypat
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "file"))
     album = Album(tmp_path / "media")
     assert encode(Hog(), [album.add("disc", RED)], album.folder).shape == (1, 1764)
+
+
+def test_stored_features_are_finite_numbers_of_single_precision(tmp_path: Path) -> None:
+    good: list[Any] = [np.ones(3, np.float32)]
+    bad: list[Any] = [np.ones(3), np.zeros(0, np.float32), np.array([1, np.nan], np.float32)]
+    for number, array in enumerate(good + bad):
+        save_array(tmp_path / str(number), array)
+    assert [load_array(tmp_path / str(number)) is not None for number in range(5)] == [True, *[False] * 4]
 
 
 def test_altered_images_are_refused(tmp_path: Path) -> None:
