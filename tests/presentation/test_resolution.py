@@ -53,8 +53,8 @@ def test_sheets_and_units_are_those_of_the_subject() -> None:
 
 def test_a_box_is_written_in_each_unit_of_the_image_shown() -> None:
     """An image of 400 x 200 px is the part of another from (10, 20) on, so the box begins at (40, 20) of it."""
-    shown = replace(WIDE, from_stored=Affine(c=-10, f=-20))
-    view = View("i", "i", "t", "?", (shown,), ReplySpec("box"))
+    image = replace(WIDE, from_stored=Affine(c=-10, f=-20))
+    view = View("i", "i", "t", "?", (image,), ReplySpec("box"))
     units = [str(unit) for unit in BOX_UNIT.values if unit != "own"]
     replies = {unit: UnitFrame(unit)(view, NOWHERE, stream("x")).reply for unit in units}
     assert {unit: reply.write((50, 40, 110, 140)) for unit, reply in replies.items()} == {

@@ -18,6 +18,7 @@ from snellen_sight.asking import Sighting, stream
 from snellen_sight.checks import CHECKS, pointing
 from snellen_sight.completions import ChatReply
 from snellen_sight.drawing import SightFile
+from snellen_sight.frames import SENT
 from snellen_sight.likelihood import FINE, SightQuestion
 from snellen_sight.resolution import SIDES, Charts
 from snellen_sight.retry import Trouble
@@ -37,8 +38,8 @@ def question_lines(question: SightQuestion) -> Iterator[str]:
     yield f"{question.group}: {question.text}"
     yield from (f"  {described(file)}" for file in question.images)
     yield from (f"  earlier {described(file)}: {text} {reply}" for file, text, reply in question.earlier)
-    for name, places in question.expected.items():
-        yield f"  {name}: {'; '.join(' or '.join(sorted(place)) for place in places)}"
+    for name, answers in question.expected.items():
+        yield f"  {name}: {'; '.join(' or '.join(sorted(answer)) for answer in answers)}"
     yield f"  {question.side} {[round(gap, 6) for gap in question.gaps]} {question.trial}"
 
 
@@ -55,7 +56,7 @@ def test_questions_of_every_check_are_drawn_as_they_were() -> None:
         for number in range(check.most):
             lines += question_lines(question_of(name, number))
     for number in range(14):
-        unit = (pointing.SHARES, pointing.SENT)[number % 2]
+        unit = (pointing.SHARES, SENT)[number % 2]
         lines += question_lines(pointing.question(number, stream("golden", number), unit))
     for side in SIDES:
         lines += question_lines(Charts().draw(side, stream("golden", side)))
@@ -66,7 +67,7 @@ def replies_to(name: str, explanation: str) -> list[tuple[SightQuestion, str]]:
     """The replies of an observer of what an explanation says; where several answers fit, each in turn."""
     questions = [question_of(name, number) for number in range(CHECKS[name].most)]
     return [
-        (question, ", ".join(sorted(place)[number % len(place)] for place in question.expected[explanation]))
+        (question, ", ".join(sorted(answer)[number % len(answer)] for answer in question.expected[explanation]))
         for number, question in enumerate(questions)
     ]
 
@@ -120,13 +121,13 @@ EXAMINATIONS: dict[str, tuple[Reply, dict[str, Any]]] = {
     "two canvases": (right, {"sides": (448, 2048), "checks": (), "most_calls": 12, "asks_points": False}),
     "it always says red": (lambda question: "red", {}),
 }  # fmt: skip
-DRAWN = ("filled", "letter", "framed", "transparent", "bands", "ellipse", "striped", "gradients")
+UNNEEDED = ("filled", "letter", "framed", "transparent", "bands", "ellipse", "striped", "gradients")
 """What is not drawn, because only questions and replies count."""
 
 
 @pytest.mark.parametrize("name", EXAMINATIONS)
 def test_whole_examinations_ask_and_conclude_as_they_did(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, names in ((drawing, DRAWN), (resolution, ("chart",)), (pointing, ("target_image",))):
+    for module, names in ((drawing, UNNEEDED), (resolution, ("chart",)), (pointing, ("target_image",))):
         for each in names:
             monkeypatch.setattr(module, each, lambda *arguments: Image.new("RGB", (8, 8)))
     monkeypatch.setattr(drawing, "ring", lambda side, *more: Image.new("L", (side, 8)))

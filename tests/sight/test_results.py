@@ -231,8 +231,8 @@ def test_an_image_of_a_result_has_a_row_for_each_line_of_text_in_the_ink_of_its_
     """Margins of 24, rows of 26 and texts from 150 px: the title and a blank row, five checks of which one has two
     lines, and the server's name."""
     long = SightLine("order", "not so", "the order of images " * 5)
-    shown = SightResult("m" * 100, RESULT.date, (RESULT.lines[0], long, *RESULT.lines[2:]))
-    pixels = np.asarray(card_of(shown, "host"), int)
+    result = SightResult("m" * 100, RESULT.date, (RESULT.lines[0], long, *RESULT.lines[2:]))
+    pixels = np.asarray(card_of(result, "host"), int)
     assert pixels.shape == (2 * 24 + 26 * 9, 860, 3)
     rows = [pixels[24 + 26 * number : 24 + 26 * (number + 1)] for number in range(9)]
     inks = {INKS[verdict]: verdict for verdict in INKS} | {"#000000": "black", "#ffffff": ""}

@@ -312,8 +312,11 @@ def test_tokens_without_a_grid_are_an_error(tmp_path: Path) -> None:
         _grid(str(tmp_path), torch.zeros(1, 7, 16), (16, 16))
     tokens = torch.arange(7.0)[None, :, None]  # a class token, and two rows of three patches
     assert _grid(str(tmp_path), tokens, (16, 24))[0, :, :, 0].tolist() == [[1, 2, 3], [4, 5, 6]]
-    sizes = {"crop_size": {"height": 8, "width": 24}, "size": {"shortest_edge": 32}}, {"size": {"longest_edge": 40}}
-    stand_ins: Any = [SimpleNamespace(_processor=SimpleNamespace(**size), path="p") for size in (*sizes, {"size": {}})]
+    sizes: list[dict[str, Any]] = [
+        {"crop_size": {"height": 8, "width": 24}, "size": {"shortest_edge": 32}}, {"size": {"longest_edge": 40}},
+        {"size": {}},
+    ]  # fmt: skip
+    stand_ins = [SimpleNamespace(_processor=SimpleNamespace(**size), path="p") for size in sizes]
     size_of = vars(HfEncoder)["_size"].fget
     assert [size_of(stand_in) for stand_in in stand_ins[:2]] == [(8, 24), (40, 40)]
     with pytest.raises(SnellenError, match=r"encoder:hf/p: its image processor has no size \(\{\}\); patches need one"):
