@@ -148,6 +148,37 @@ def test_a_server_that_refuses_is_named_without_the_key(
     assert "\x1b" not in stderr
 
 
+def test_a_server_gets_earlier_turns_and_a_callable_does_not() -> None:
+    counts = list[int]()
+    with StubServer(_served(CLEAN)) as stub:
+        url = f"{stub.url}/chat/completions/"
+        result = snellen_sight.sight_of_server(url, "m", "abc", checks=("sequence",), after_call=counts.append)
+    assert sorted(counts) == list(range(1, 19)) == [request.number for request in stub.requests]
+    assert [call.group for call in result.calls] == ["colours"] * 6 + ["sequence"] * 12
+    for request in stub.requests:
+        assert (set(request.body), request.body["model"]) == ({"model", "messages"}, "m")
+        assert (request.headers["Authorization"], request.headers["User-Agent"]) == ("Bearer abc", "snellen")
+        turns = ["user", "assistant", "user"] if request.number > 16 else ["user"]
+        assert [message["role"] for message in request.messages] == turns
+        assert [part["type"] for part in request.messages[-1]["content"]] == ["image_url", "text"]
+        assert len(request.images) == len(turns) // 2 + 1
+    result = snellen_sight.sight(_callable(CLEAN), checks=("sequence",))
+    assert [call.group for call in result.calls] == ["colours"] * 6 + ["sequence"] * 10
+
+
+def test_what_a_server_needs_and_a_key_of_eight_letters_that_is_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key, words in (("word-12", "no word-12"), ("word-123", "no [key]")):
+        refused = Status(401, error={"message": f"no {key}"})
+        with StubServer(refused) as stub, pytest.raises(asking.NothingAsked) as caught:
+            snellen_sight.sight_of_server(stub.url, "m", key)
+        assert words in str(caught.value)
+    with pytest.raises(asking.NothingAsked, match="localhost:1: an address must begin with http:// or https://"):
+        snellen_sight.sight_of_server("localhost:1", "m")
+    monkeypatch.setattr(asking, "find_spec", lambda name: None)
+    with pytest.raises(asking.NothingAsked, match="a server needs httpx: pip install httpx"):
+        snellen_sight.sight_of_server("https://localhost:1", "m")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--checks", "ordr"], ["--key-env", "NO_SUCH_KEY_HERE"], ["other", "--card", "card.png"]],
