@@ -230,12 +230,14 @@ def test_while_instalments_are_asked_one_of_the_next_set_is_drawn(monkeypatch: p
     """And its time is that of asking alone, so it is not taken for that of an instalment."""
     names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
     setting, ahead = simulated(monkeypatch, names), list[int]()
+    planned = {"combo": 12.5, "vlm2-bench": 5.0, "vfm-bench": 20 / 3}  # at a quarter, half and a third of the time
+    monkeypatch.setattr(checkup_growth, "_instalment_seconds", lambda options: planned[options.out.name])
 
     def draw_next_instalment(items: Any) -> bool:
         ahead.append(len(items.card.instalments))
         return True
 
-    grow(batteries(names), setting, 600, draw_next_instalment)
+    assert grow(batteries(names), setting, 600, draw_next_instalment) == 2, "of the first alone"
     combo, vlm2, vfm = ((name, 1) for name in names)
     assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
     assert ahead == [1, 2, 2, 1], "vfm, vlm2, vfm and combo"

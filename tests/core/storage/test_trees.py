@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -30,7 +31,7 @@ def test_a_digest_of_a_folder_covers_names_and_bytes_of_all_files_that_are_read(
     written(tmp_path / "b", "c/d", "b", *UNREAD, *(f"c/{name}" for name in UNREAD))
     assert tree_digest(tmp_path / "a") == tree_digest(tmp_path / "b"), "in any order, without what is not read"
     assert list(tree_files(tmp_path / "b")) == [tmp_path / "b" / "b", tmp_path / "b" / "c" / "d"]
-    assert {"media", "parts", "stamp.json", "revealed.json"} <= set(UNREAD)
+    assert {"media", "parts", "drawing", "lock", "stamp.json", "revealed.json", "__pycache__"} == set(UNREAD)
     digests, listing = {tree_digest(tmp_path / "a")}, Path.iterdir
     for is_reversed in (False, True):
         monkeypatch.setattr(Path, "iterdir", lambda path, r=is_reversed: iter(sorted(listing(path), reverse=r)))
@@ -125,3 +126,39 @@ def test_what_is_no_regular_file_is_in_no_digest_of_a_run(run: Path, tmp_path: P
     assert odd_file(run / "judgements") == run / "judgements" / "pipe"
     assert odd_file(run / "parts") is None
     assert_refused(lambda: write_digest(run, tmp_path / "items"), "pipe: not a regular file below 2 GB")
+
+
+def test_a_published_digest_is_one_of_sha256_and_canonical_json(run: Path, tmp_path: Path) -> None:
+    """By hand: whoever published a digest compares it with that of a later version."""
+
+    def hashed(value: object) -> str:
+        return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def of_text(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    names = ["exchanges.parquet", "responses.parquet", "sent.parquet", "box_units.json"]
+    expected = {name: hashed([[".", of_text(name)]]) for name in names}
+    expected |= {f"parts/000{n}.jsonl": of_text(f"parts/000{n}.jsonl") for n in range(2)}
+    verdicts = [[name, of_text(f"judgements/{name}")] for name in ("a/b.parquet", "c/d.parquet")]
+    expected |= {"judgements": hashed(verdicts), "scores.strict.parquet": hashed([{"value": 1.0}, {"value": 0.5}])}
+    expected |= {"run.json": hashed({"seed": 0}), "items/blind.json": hashed({"method": "m"})}
+    whole_set = {"items": 2, "counts": {}, "parts": []}
+    items = tmp_path / "items"
+    assert write_digest(run, items).parts == expected | {"items/itemset.json": hashed(whole_set)}
+    growing_set = {"declaration": {"parts": 3}, "notes": ["a"], **whole_set, "parts": [{"items": 1}, {"items": 2}]}
+    (items / "itemset.json").write_text(json.dumps(growing_set))
+    expected |= {"items/itemset.json": hashed({"declaration": {"parts": 3}, "notes": ["a"]})}
+    expected |= {"items/part 0": hashed({"items": 1}), "items/part 1": hashed({"items": 2})}
+    digest = write_digest(run, items)
+    assert digest.parts == expected
+    assert digest.total == hashed({"date": digest.date, "parts": expected, "schema_version": 2})
+    grown = {"items": 9, "counts": {"a": 9}, "parts": [*growing_set["parts"], {"items": 6}]}
+    changes: list[tuple[dict[str, object], str]] = [(grown, ""), ({"notes": []}, "itemset.json")]
+    changes += [({"parts": growing_set["parts"][:1]}, "part 1"), ({"parts": "x"}, "part 0")]
+    for change, fault in changes:
+        (items / "itemset.json").write_text(json.dumps(growing_set | change))
+        if fault:
+            assert_refused(lambda: check_digest(run, items, digest.total), f"{items / fault}: changed, added or rem")
+        else:
+            check_digest(run, items, digest.total)
