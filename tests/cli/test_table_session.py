@@ -38,8 +38,8 @@ show own g6 --html shown.html
 show own g9
 show own b2
 show own g6 --condition images=grey,order=shuffled --seed 4
-run own -s fake:oracle -s fake:constant=A --condition vanilla --condition order=shuffled --seed 3 --limit 3 --out a --json
-run own -s fake:oracle -s fake:constant=A --condition vanilla --condition order=shuffled --seed 3 --limit 3 --out a
+run own BOTH --condition vanilla --condition order=shuffled --seed 3 --limit 3 --json --out a
+run own BOTH --condition vanilla --condition order=shuffled --seed 3 --limit 3 --out a
 run own -s fake:constant=A -s fake:constant=A --out c
 run own -s fake:constant=A --seed 4 --limit 3 --out a
 run own -s fake:constant=A --condition image=none --out c
@@ -108,7 +108,8 @@ forms: 3
 share_words: true
 parameters: [lab]
 blocks:
-- {name: plain, tasks: [colour], conditions: [vanilla, images=grey], questions: 2, examples: 1, practice: 1, seconds: 40}
+- {name: plain, tasks: [colour], conditions: [vanilla, images=grey], questions: 2, examples: 1, practice: 1,
+   seconds: 40}
 - {name: rest, tasks: [size, text], assignment: same, order: as stored, attention: 2, reason: true, title: The rest}
 - {name: easy, tasks: [colour], questions: 2, assignment: spread, authenticity: {min_accuracy: 0.9, min_items: 2}}
 """
@@ -164,7 +165,7 @@ def test_a_session_on_a_table_prints_and_writes_what_it_did(
     write_files(tmp_path)
     printed = []
     for line in LINES.splitlines():
-        code, out, err = snellen(*shlex.split(line))
+        code, out, err = snellen(*shlex.split(line.replace("BOTH", "-s fake:oracle -s fake:constant=A")))
         printed.append(f"$ snellen {line}\n{out}{err}exit {code}\n")
         if line.startswith("study build own") and "--name lab" in line:
             answer_study(tmp_path)

@@ -29,6 +29,7 @@ from snellen.runs.planning.plan import Plan
 from snellen.runs.scores.score import read_scores, score, write_scores
 from snellen.suites import SUITES
 from tests.helpers.journey import arm, colour_set, looker, suite_of
+from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
 from tests.reports.exam import leave_out_figures
 
@@ -98,6 +99,17 @@ def test_scores_by_every_protocol_are_made_again(tmp_path: Path, monkeypatch: py
     (root / "responses.parquet").unlink()
     recover(root)
     assert {name: len(table) for name, table in read_scores(root).items()} == {"strict": 4, "published": 4}
+    before = {path.name: path.stat().st_mtime_ns for path in root.iterdir()}
+    recover(root)
+    assert {path.name: path.stat().st_mtime_ns for path in root.iterdir()} == before, "nothing is made again"
+    for path in root.glob("*.parquet"):
+        path.unlink()
+    recover(root)
+    assert {name: len(table) for name, table in read_scores(root).items()} == {"strict": 4}, "killed before any score"
+    card = read_run_card(root).model_copy(update={"annotations": {"votes": "a 1", "boxes": "b 2"}})
+    (root / "run.json").write_text(card.model_dump_json())
+    (root / "responses.parquet").unlink()
+    assert_refused(lambda: recover(root), f"{root}: the run was interrupted, and it uses boxes, votes; run the same")
 
 
 @pytest.fixture
