@@ -354,6 +354,4 @@ def test_a_set_that_is_named_elsewhere_is_the_same_or_refused(root: Path, tmp_pa
     refused = {root: "not the item set that a run was asked (content_hash); restore it",
                tmp_path / "none": "the item set that a run was asked is gone; put it back"}  # fmt: skip
     for path, words in refused.items():
-        assert_refused(
-            lambda path=path: itemset.read_same_itemset(path, "0" * 64, "a run was asked"), f"{path}: {words}"
-        )
+        assert_refused(partial(itemset.read_same_itemset, path, "0" * 64, "a run was asked"), f"{path}: {words}")
