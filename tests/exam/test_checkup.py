@@ -36,7 +36,9 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     monkeypatch.setattr(checkup, "CHECKUP_SUITES", {"thresholds": ("acuity",)})
     monkeypatch.setattr(checkup, "CHECKUP_SUBJECTS", ("fake:chance",))
     out = tmp_path / "checkup"
-    first = checkup.checkup((), CheckupOptions(out, quick=True, show_progress=False)).examinations[0]
+    done = checkup.checkup((), CheckupOptions(out, quick=True, show_progress=False))
+    first = done.examinations[0]
+    assert (done.scores, done.expected) == (0, 0), "of simulated subjects none counts"
     scores = first.all_results()
     bytes_of = {path.name: path.read_bytes() for path in first.root.glob("**/*.parquet")}
     notes = out / "items" / "notes.txt"
