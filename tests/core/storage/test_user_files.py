@@ -226,7 +226,5 @@ def test_the_home_folder_is_named_by_the_environment(monkeypatch: pytest.MonkeyP
 def test_a_file_that_is_not_read_has_its_reason_as_its_mark(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(2_000_000_001)
-    os.mkfifo(tmp_path / "pipe")
-    marks = {"large": "file of more than 2000 MB", "pipe": "not a file", ".": "not a file"}
+    marks = {".": "not a file", "none": "there is no such file", "large": "file of more than 2000 MB"}
     assert {name: file_mark(tmp_path / name) for name in marks} == marks
-    assert file_mark(tmp_path / "none") == "there is no such file"
