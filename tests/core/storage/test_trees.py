@@ -143,8 +143,8 @@ def test_a_published_digest_is_one_of_sha256_and_canonical_json(run: Path, tmp_p
     verdicts = [[name, of_text(f"judgements/{name}")] for name in ("a/b.parquet", "c/d.parquet")]
     expected |= {"judgements": hashed(verdicts), "scores.strict.parquet": hashed([{"value": 1.0}, {"value": 0.5}])}
     expected |= {"run.json": hashed({"seed": 0}), "items/blind.json": hashed({"method": "m"})}
-    whole_set = {"items": 2, "counts": {}, "parts": []}
-    items = tmp_path / "items"
+    whole_set, items = {"items": 2, "counts": {}, "parts": [{"items": 2}]}, tmp_path / "items"
+    (items / "itemset.json").write_text(json.dumps(whole_set))
     assert write_digest(run, items).parts == expected | {"items/itemset.json": hashed(whole_set)}
     growing_set = {"declaration": {"parts": 3}, "notes": ["a"], **whole_set, "parts": [{"items": 1}, {"items": 2}]}
     (items / "itemset.json").write_text(json.dumps(growing_set))
