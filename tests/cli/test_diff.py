@@ -283,14 +283,14 @@ def test_scores_of_two_sets_are_printed_with_the_drops_that_may_be_missed(
     monkeypatch.setenv("COLUMNS", "100")
     side = run_of_subject(f"{run_root}:{ORACLE}")
     cells = {
-        "vanilla": (0.9, 0.5, -0.4, -0.6, -0.2, 0.0004, 40, 60, 0.19, "dropped", 0.0),
+        "vanilla": (0.9, 0.5, -0.4, -0.6, -0.2, 0.0004, 40, 60, 0.19, "dropped", 0.1),
         "order=shuffled": (0.5, 0.75, 0.25, 0.05, 0.45, 0.03, 40, 61, 0.2, "rose", 0.0),
         "images=none": (0.5, math.nan, math.nan, math.nan, math.nan, math.nan, 40, 0, math.nan, "not tested", 0.0),
         "images=grey": (0.5, 0.5, 0.0, -0.1, 0.1, 1.0, 40, 62, math.inf, "no change", 0.0),
         "sheet=single": (0.5, 0.5, 0.0, -0.1, 0.1, 1.0, 40, 63, 0.01, "no change", 0.5),
         "sheet=pair": (0.5, 0.5, 0.0, -0.1, 0.1, 1.0, 40, 64, 0.01, "no change", 0.0),
     }
-    rows = [UnpairedChange("pattern-perception", name, *numbers) for name, numbers in cells.items()]  # type: ignore[arg-type]
+    rows = [UnpairedChange("pattern-perception", name, *numbers) for name, numbers in cells.items()]
     monkeypatch.setattr(diff, "unpaired_changes", lambda *runs: rows)
     monkeypatch.setattr(Run, "has_items_of", lambda first, second: False)
     monkeypatch.setattr(diff, "run_of_subject", lambda text: side)

@@ -127,8 +127,8 @@ def write_files(folder: Path) -> None:
         colour = {"question": "Which colour?", "A": "red", "B": "green", "C": "blue", "answer": "ABC"[n % 3]}
         text = {"question": "What is the colour's name?", "A": "", "B": "", "C": "", "answer": list(COLOURS)[n % 3]}
         cells = {"colour": colour, "size": wide, "text": text}[task]
-        split, place = ("train" if n in (0, 2, 8) else "test"), ("near", "far")[n % 3 > 0]
-        rows.append({"id": name, "image": f"{name}.png", "task": task, "split": split, "place": place, **cells})
+        split, distance = ("train" if n in (0, 2, 8) else "test"), ("near", "far")[n % 3 > 0]
+        rows.append({"id": name, "image": f"{name}.png", "task": task, "split": split, "place": distance, **cells})
     table(folder / "table" / "questions.csv", rows)
     (folder / "design.yaml").write_text(DESIGN)
     (folder / "wrong.yaml").write_text(DESIGN.replace("questions: 2, exa", "questions: 20, exa"))
@@ -146,7 +146,9 @@ def answer_study(folder: Path) -> None:
             record = row.record
             if isinstance(record, PageAnswers):
                 questions = plan.pages[record.page_id].questions
-                reasons = {one.item_id: f"=look {number}" for one in questions if one.reason and number % 2}
+                reasons = {
+                    question.item_id: f"=look {number}" for question in questions if question.reason and number % 2
+                }
                 change: dict[str, Any] = {"reasons": reasons, "seconds": 0.5 if person == 2 else 2.0 + number / 4}
                 rows[number] = row.model_copy(update={"record": record.model_copy(update=change)})
         if person == 3:
@@ -169,10 +171,12 @@ def test_a_session_on_a_table_prints_and_writes_what_it_did(
         printed.append(f"$ snellen {line}\n{out}{err}exit {code}\n")
         if line.startswith("study build own") and "--name lab" in line:
             answer_study(tmp_path)
-    kept = ("shown.html", "sheet.csv", "some.jsonl", "study/study.json", "study/bundle/plan.json", "people/people.csv",
-            "people/trials.csv", "others/refused.csv", "kiosk/index.html", "csv/")  # fmt: skip
+    printed_files = (
+        *("shown.html", "sheet.csv", "some.jsonl", "study/study.json", "study/bundle/plan.json", "csv/"),
+        *("people/people.csv", "people/trials.csv", "others/refused.csv", "kiosk/index.html"),
+    )
     texts = {name: plain(text, {}, tmp_path) for name, text in contents(tmp_path)}
-    files = [f"--- {name}\n{text}" for name, text in texts.items() if name.startswith(kept)]
+    files = [f"--- {name}\n{text}" for name, text in texts.items() if name.startswith(printed_files)]
     text = plain("\n".join([*printed, *files]) + "\n", {}, tmp_path)
     text = re.sub(r'"versions": ?\{.*?\}', '"versions": {}', text, flags=re.DOTALL)
     text = re.sub(r'(digest"?:? "?)[0-9a-f]{64}', r"\1HASH", text)

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.analysis.grading.rows import Grade, ResultRow
 from snellen.compute import Progress
-from snellen.compute.progress import counting_into
+from snellen.compute.progress import LINE_SECONDS, counting_into
 from snellen.core.subject import SubjectCard
 from snellen.exam import board as board_module
 from snellen.exam.board import Board
@@ -77,7 +77,7 @@ def test_without_a_terminal_lines_are_printed_when_they_change(
     assert capsys.readouterr().err.splitlines() == [
         "ComBo       asked 0/9", "decided: x", "ComBo       asked 0/9  done",
     ]  # fmt: skip
-    assert waits == [board_module.LINE_SECONDS] * 5
+    assert waits == [LINE_SECONDS] * 5
 
 
 def test_each_run_of_a_paid_model_has_its_own_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

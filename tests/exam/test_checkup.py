@@ -308,10 +308,11 @@ def test_the_set_of_a_suite_is_built_as_the_checkup_is_asked(
 ) -> None:
     options = CheckupOptions(tmp_path / "out", quick=quick, renderer="toy", quality="good", workers=3)
     battery, root = checkup_sets.battery_of(name, options, tmp_path / "counts"), tmp_path / "out" / "items" / name
-    count, tasks, instalments, looks, further = FULL[name]
+    count, tasks, instalments, planned_looks, further = FULL[name]
     shared: dict[str, Any] = {"tasks": tasks, "workers": 3, "renderer": "toy", "quality": "good", "seed": 0}
     size: Any = {"quick": True} if quick else {
-        "n": count, "size": (320, 240), "instalments": instalments, "planned_looks": looks, "instalment_tasks": further,
+        "n": count, "size": (320, 240), "instalments": instalments, "planned_looks": planned_looks,
+        "instalment_tasks": further,
     }  # fmt: skip
     expected = BuildOptions(root, **shared, **size, allow_unmatched=True, show_progress=False)
     assert battery == checkup_sets.Battery(name, expected, tmp_path / "out" / "run" / name, tmp_path / "counts" / name)

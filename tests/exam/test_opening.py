@@ -150,13 +150,18 @@ def test_an_opening_is_asked_only_as_it_would_be_in_the_whole_set(
 def test_the_run_of_an_opening_is_named_by_what_decides_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The set is drawn, so that the folder of an earlier command is returned if it is there."""
     monkeypatch.setattr(opening, "is_itemset", lambda folder: True)
-    made = list[Path]()
-    monkeypatch.setattr(Path, "is_dir", lambda folder: bool(made.append(folder)) or True)
+    folders = list[Path]()
+
+    def is_dir(folder: Path) -> bool:
+        folders.append(folder)
+        return True
+
+    monkeypatch.setattr(Path, "is_dir", is_dir)
     changes: list[dict[str, Any]] = [{}, {"seed": 1}, {"limit": 3}, {"repeats": 2}, {"keep_going": True}]
     for change in changes:
         opening.ask_opening("thresholds", RunOptions(**change), ["a", "b"], print, is_code=False)
     opening.ask_opening("thresholds", RunOptions(), ["b", "a"], print, is_code=False)
-    names = [folder.name for folder in made if folder.parent.name == "openings"]
+    names = [folder.name for folder in folders if folder.parent.name == "openings"]
     assert len(names) == 6
     assert len(set(names)) == 5
     assert names[0] == names[4]

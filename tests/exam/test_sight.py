@@ -197,7 +197,7 @@ def test_the_letters_of_a_video_are_expected_in_the_order_of_each_sampler(monkey
     order = [letter for (letter,) in question.expected[FINE]]
     assert sorted(order) == sorted(LETTERS)
     for name, places in SAMPLERS.items():
-        assert [letter for (letter,) in question.expected[name]] == [order[place] for place in places]
+        assert [letter for (letter,) in question.expected[name]] == [order[number] for number in places]
     lines = [f"{name}: {[*places]}; {videos.VIDEO.texts[name]}" for name, places in SAMPLERS.items()]
     assert_golden("samplers.txt", "\n".join([question.text, *lines, ""]))
 

@@ -15,6 +15,7 @@ from snellen.core.condition import Axis
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, recipe_hash
 from snellen.core.storage.runfolder import RunCard, read_run_card
+from snellen.core.storage.versions import versions
 from snellen.exam import verification
 from snellen.exam.rescoring import rescore
 from snellen.exam.verification import check_card, check_rows, check_scores, count_items
@@ -193,7 +194,7 @@ def test_only_people_and_recorded_answers_may_be_to_fewer_items(
 ) -> None:
     """Or a run that another parser read, since what is asked next may depend on how replies are read."""
     card = _scored(tmp_path, built).model_copy(update={"versions": read_run_card(tmp_path).versions})
-    same = card.model_copy(update={"versions": {**card.versions, "parser": verification.versions()["parser"]}})
+    same = card.model_copy(update={"versions": {**card.versions, "parser": versions()["parser"]}})
     arm = card.arms[0].model_copy(update=change)
 
     def is_refused(is_same_parser: bool, **cells: Any) -> bool:

@@ -1030,10 +1030,12 @@ def test_a_stand_in_is_asked_what_the_pages_show_and_may_learn_from_all_training
     card = build_study([items], StudyDesign(texts=Texts(title="Seeing"), blocks=(block,), forms=2), tmp_path / "study")
     stand_in = make_stand_in(card, "fake:chance", 3, tmp_path / "own")
     examination = stand_in.examinations["questions"]
-    shown = {item_id for page in card.pages.values() for item_id in page.item_ids}
-    kept = {item.item_id: item.split for item in examination.items.items}
-    assert kept == dict.fromkeys("146", "train") | dict.fromkeys(shown, "test")
-    asked = {(one.condition, one.repeat, one.item_id) for one in examination.responses}
-    assert len(shown) == 2
-    assert asked == {(text, n, name) for text in ("vanilla", "order=shuffled") for n in range(3) for name in shown}
-    assert stand_in.views.keys() == {("questions", text, name) for text, _, name in asked}
+    page_items = {item_id for page in card.pages.values() for item_id in page.item_ids}
+    splits = {item.item_id: item.split for item in examination.items.items}
+    assert splits == dict.fromkeys("146", "train") | dict.fromkeys(page_items, "test")
+    places = {(response.condition, response.repeat, response.item_id) for response in examination.responses}
+    assert len(page_items) == 2
+    assert places == {
+        (text, n, name) for text in ("vanilla", "order=shuffled") for n in range(3) for name in page_items
+    }
+    assert stand_in.views.keys() == {("questions", text, name) for text, _, name in places}

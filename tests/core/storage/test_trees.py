@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -146,7 +147,12 @@ def test_a_published_digest_is_one_of_sha256_and_canonical_json(run: Path, tmp_p
     whole_set, items = {"items": 2, "counts": {}, "parts": [{"items": 2}]}, tmp_path / "items"
     (items / "itemset.json").write_text(json.dumps(whole_set))
     assert write_digest(run, items).parts == expected | {"items/itemset.json": hashed(whole_set)}
-    growing_set = {"declaration": {"parts": 3}, "notes": ["a"], **whole_set, "parts": [{"items": 1}, {"items": 2}]}
+    growing_set: dict[str, Any] = {
+        "declaration": {"parts": 3},
+        "notes": ["a"],
+        **whole_set,
+        "parts": [{"items": 1}, {"items": 2}],
+    }
     (items / "itemset.json").write_text(json.dumps(growing_set))
     expected |= {"items/itemset.json": hashed({"declaration": {"parts": 3}, "notes": ["a"]})}
     expected |= {"items/part 0": hashed({"items": 1}), "items/part 1": hashed({"items": 2})}

@@ -170,13 +170,13 @@ class Shy(Mortal):
 def test_what_was_declined_stays_in_tables_that_are_made_again(tmp_path: Path) -> None:
     built, suite, root = colour_set(tmp_path / "set", 4), suite_of(), tmp_path / "run"
     shy = arm(Shy(SubjectCard("own:shy"), ""), suite)
-    before = {one.item_id: one for one in ask(root, Plan(built, suite, [shy]))}
+    before = {response.item_id: response for response in ask(root, Plan(built, suite, [shy]))}
     assert (before["002"].status, before["002"].reason) == ("declined", "is shy")
     part = root / "parts" / "0000.jsonl"
     (root / "parts" / "0001.jsonl").write_bytes(part.read_bytes().splitlines(keepends=True)[0])
     assert is_behind(root)
     replay(root, built, suite, {})
-    assert {one.item_id: one for one in read_responses(root)} == before
+    assert {response.item_id: response for response in read_responses(root)} == before
     (root / "responses.parquet").unlink()
     replay(root, built, suite, {})
-    assert {one.item_id for one in read_responses(root)} == {"000", "001", "003"}, "nothing tells of it"
+    assert {response.item_id for response in read_responses(root)} == {"000", "001", "003"}, "nothing tells of it"

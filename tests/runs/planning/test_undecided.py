@@ -58,9 +58,9 @@ def plan_of(built: ItemSet, arms: list[Arm], growth: float = 2.5, **fields: Any)
 def test_only_arms_that_are_asked_until_decided_need_more_items(built: ItemSet, tmp_path: Path) -> None:
     arms = arms_of({"own:all": "", "own:none": "none", "own:look": "look"})
     plan, decider = plan_of(built, arms)
-    responses = ask(tmp_path / "run", replace(plan, arms=[replace(one, decide="") for one in arms]))
-    found = [(one.subject.card.name, name, growth) for one, name, growth in undecided_tasks(plan, responses)]
-    assert found == [(name, of, 2.5) for name in ("own:none", "own:look") for of in ("few", "many")]
+    responses = ask(tmp_path / "run", replace(plan, arms=[replace(arm, decide="") for arm in arms]))
+    names = [(arm.subject.card.name, name, growth) for arm, name, growth in undecided_tasks(plan, responses)]
+    assert names == [(name, task_id, 2.5) for name in ("own:none", "own:look") for task_id in ("few", "many")]
     few, many = [1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0, 1.0]
     assert decider.questions == [
         (name, values, False, is_look) for is_look in (False, True) for name, values in (("few", few), ("many", many))
@@ -84,11 +84,14 @@ def test_tasks_that_were_not_asked_whole_or_have_the_most_items_need_none(built:
         return [name for _, name, _ in undecided_tasks(plan_of(built, arms, **fields)[0], given)]
 
     assert names(responses) == ["few", "many"]
-    assert names([one for one in responses if one.item_id != "few-1"]) == ["many"]
-    assert names([one for one in responses if one.task != "many"]) == ["few"]
+    assert names([response for response in responses if response.item_id != "few-1"]) == ["many"]
+    assert names([response for response in responses if response.task != "many"]) == ["few"]
     assert names(responses, max_items=5) == ["few"]
     assert names(responses, max_items=6) == ["few", "many"]
-    fitted = [replace(one, fingerprint="after training") if one.item_id == "few-0" else one for one in responses]
+    fitted = [
+        replace(response, fingerprint="after training") if response.item_id == "few-0" else response
+        for response in responses
+    ]
     plan, decider = plan_of(built, arms)
     list(undecided_tasks(plan, fitted))
     assert [is_fitted for _, _, is_fitted, _ in decider.questions] == [True, False]

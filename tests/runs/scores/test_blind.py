@@ -181,7 +181,8 @@ class Recipe:
 
 def test_attackers_learn_from_training_items_or_else_from_other_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """450 items are asked for: three sets of 200. Task `a` may be answered from cheap images, and `c` needs a judge."""
-    recipe, fitted, rules = Recipe(), list[tuple[list[str], list[str]]](), list[tuple[list[int], bool]]()
+    recipe: Any = Recipe()
+    fitted, rules = list[tuple[list[str], list[str]]](), list[tuple[list[int], bool]]()
     judged = {"strict": replace(STRICT, judge=lambda item, response: item)}
     tasks = [task(id="a", cheap_sight="a thumbnail"), task(id="b"), task(id="c", protocols=judged), task(id="d")]
     suite = suite_of(tasks=tasks)
@@ -198,15 +199,15 @@ def test_attackers_learn_from_training_items_or_else_from_other_seeds(monkeypatc
     for name, stub in (("measure_blind", measure), ("_floors", floors), ("across_questions", lambda items: None)):
         monkeypatch.setattr(blind_scores, name, stub)
     card = measure_recipe(suite, Path("out"), BuildOptions(Path("out"), n=450, workers=3))
-    built = [(one.seed, one.n, one.tasks, one.quick, one.renderer, one.size, one.quality, str(one.out), one.workers)
-             for one in recipe.built]  # fmt: skip
-    undrawn, drawn = (True, suite.blind_renderer, None, "good"), (False, "mitsuba", (320, 240), "fast")
+    names = ("seed", "n", "tasks", "quick", "renderer", "size", "quality", "out", "workers")
+    built = [tuple(getattr(options, name) for name in names) for options in recipe.built]
+    blank, rendered = (True, suite.blind_renderer, None, "good"), (False, "mitsuba", (320, 240), "fast")
     assert built == [
-        *((seed, 200, ("a", "b"), *undrawn, f"out/seed-{seed}", 3) for seed in (100, 101, 102)),
-        *((seed, 200, ("b",), *undrawn, f"out/seed-{seed}", 3) for seed in (200, 201, 202)),
-        *((seed, 36, ("a",), *drawn, f"out/rendered/seed-{seed}", 3) for seed in (100, 101, 102, 103)),
+        *((seed, 200, ("a", "b"), *blank, Path(f"out/seed-{seed}"), 3) for seed in (100, 101, 102)),
+        *((seed, 200, ("b",), *blank, Path(f"out/seed-{seed}"), 3) for seed in (200, 201, 202)),
+        *((seed, 36, ("a",), *rendered, Path(f"out/rendered/seed-{seed}"), 3) for seed in (100, 101, 102, 103)),
     ]
-    assert all(one.allow_unmatched for one in recipe.built)
+    assert all(options.allow_unmatched for options in recipe.built)
     ((train, tested),) = fitted
     assert train == [f"{seed}-{name}-{n}" for seed, name in (
         *((seed, "a-train") for seed in (100, 101, 102)), *((seed, "b-test") for seed in (200, 201, 202))
