@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from snellen.core.storage import files, trees
+from snellen.core.storage import files, trees, versions
 from snellen.core.storage.run_digest import RunDigest, check_digest, write_digest
 from snellen.core.storage.trees import UNREAD, code_digest, marks_digest, odd_file, tree_digest, tree_files
 from tests.helpers.refusals import assert_refused
@@ -168,3 +170,15 @@ def test_a_published_digest_is_one_of_sha256_and_canonical_json(run: Path, tmp_p
             assert_refused(lambda: check_digest(run, items, digest.total), f"{items / fault}: changed, added or rem")
         else:
             check_digest(run, items, digest.total)
+
+
+def test_a_run_records_the_versions_of_what_may_change_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "snellen numpy pandas pyarrow pillow scikit-learn onnxruntime torch transformers inspect_ai httpx mitsuba"
+    parser = tree_digest(Path(versions.__file__).parents[2] / "scoring" / "answers")[:16]
+    known = {"python": platform.python_version(), "parser": parser}
+    with monkeypatch.context() as patch:
+        patch.setattr(versions, "version", lambda name: f"of {name}")
+        assert versions._versions.__wrapped__() == known | {name: f"of {name}" for name in names.split()}
+    monkeypatch.setattr(versions, "RECORDED", ("numpy", "no-such-package", "pyarrow"))
+    installed = {"numpy": np.__version__, "pyarrow": pa.__version__}
+    assert versions._versions.__wrapped__() == known | installed, "without what is not installed"
