@@ -33,7 +33,7 @@ build questions --from table --source table=table --map factors=place --plan --j
 build questions --from table --source table=table --map factors=place --workers 1 --json --out own
 build questions --from table --source table=table --workers 1 --out own
 build questions --from table --source table=table --workers 1
-build combo/img2text --renderer toy --size 160x120 --n 3 --plan --json
+build combo/img2text --renderer toy --size 160x120 --n 3 --workers 1 --plan --json
 show own g6 --html shown.html
 show own g9
 show own b2
@@ -159,6 +159,7 @@ def answer_study(folder: Path) -> None:
 def test_a_session_on_a_table_prints_and_writes_what_it_did(
     tmp_path: Path, snellen: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "100")
