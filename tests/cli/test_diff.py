@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,9 @@ import typer
 from PIL import Image
 
 from snellen.analysis.comparison.changes import changes
+from snellen.analysis.comparison.unpaired import UnpairedChange
 from snellen.analysis.tables.section import Run
+from snellen.cli import diff
 from snellen.cli.diff import _guard
 from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
@@ -23,6 +26,7 @@ from snellen.exam.run import run
 from snellen.reports.changes_page import change_lines, render_changes
 from snellen.suites import SUITES
 from snellen.suites.vfm_bench.own.recipe import Own
+from tests.goldens.golden import assert_golden
 from tests.helpers.guard import run_of
 from tests.helpers.own_images import class_folders
 from tests.helpers.sets import undrawn_set
@@ -270,3 +274,35 @@ def test_foreign_texts_are_escaped(run_root: Path) -> None:
     assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;=HYPERLINK" in text
     assert "<img src=x" not in text
     assert "\u202e" not in text
+
+
+def test_scores_of_two_sets_are_printed_with_the_drops_that_may_be_missed(
+    run_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A drop, a rise that could have been a smaller drop, a score without a test, and one with failed calls."""
+    monkeypatch.setenv("COLUMNS", "100")
+    side = run_of_subject(f"{run_root}:{ORACLE}")
+    cells = {
+        "vanilla": (0.9, 0.5, -0.4, -0.6, -0.2, 0.0004, 40, 60, 0.19, "dropped", 0.1),
+        "order=shuffled": (0.5, 0.75, 0.25, 0.05, 0.45, 0.03, 40, 61, 0.2, "rose", 0.0),
+        "images=none": (0.5, math.nan, math.nan, math.nan, math.nan, math.nan, 40, 0, math.nan, "not tested", 0.0),
+        "images=grey": (0.5, 0.5, 0.0, -0.1, 0.1, 1.0, 40, 62, math.inf, "no change", 0.0),
+        "sheet=single": (0.5, 0.5, 0.0, -0.1, 0.1, 1.0, 40, 63, 0.01, "no change", 0.5),
+        "sheet=pair": (0.5, 0.5, 0.0, -0.1, 0.1, 1.0, 40, 64, 0.01, "no change", 0.0),
+    }
+    rows = [UnpairedChange("pattern-perception", name, *numbers) for name, numbers in cells.items()]
+    monkeypatch.setattr(diff, "unpaired_changes", lambda *runs: rows)
+    monkeypatch.setattr(Run, "has_items_of", lambda first, second: False)
+    monkeypatch.setattr(diff, "run_of_subject", lambda text: side)
+    printed = list[str]()
+    for fail_on, margin, as_json in ((None, None, False), ("drop", 20, False), ("drop", None, True)):
+        try:
+            diff.diff("a", "b", fail_on, margin, Path("none.html"), as_json)
+        except typer.Exit as end:
+            printed.append(f"exit {end.exit_code}")
+        printed.append(capsys.readouterr().out)
+    monkeypatch.setattr(diff, "unpaired_changes", lambda *runs: rows[1:2])
+    diff.diff("a", "b", "drop", 20, Path("none.html"), False)  # a drop of 20 points would have been found
+    with pytest.raises(typer.Exit):
+        diff.diff("a", "b", "drop", 19.9, Path("none.html"), False)
+    assert_golden("unpaired.txt", "\n".join(printed))

@@ -10,6 +10,7 @@ from pathlib import Path
 from snellen.core.storage.itemset import read_itemset, write_itemset
 from snellen.curation.queues import queues
 from snellen.curation.steps import step_item
+from snellen.web.study import read_study
 from tests.helpers.reviewers import reviewed_by, words
 
 Command = Callable[..., tuple[int, str, str]]
@@ -31,6 +32,12 @@ def test_from_a_step_to_decisions(snellen: Command, tmp_path: Path) -> None:
     assert (code, summary["decided"], summary["undecided"]) == (0, 2, ["i1"])
     numbers = [summary[name] for name in ("percent", "fleiss_kappa", "krippendorff_alpha")]
     assert numbers == [round(number, 6) for number in (2 / 3, 1 / 3, 4 / 9)]
+    named = (*first[:-1], tmp_path / "named", "--reviewer", "carla")
+    assert snellen(*named)[1].splitlines()[1:] == [
+        str(tmp_path / "first.csv"), f"for the third reviewer: snellen study serve {tmp_path / 'named'}; import it, "
+        "then give both runs to `decide`",
+    ]  # fmt: skip
+    assert read_study(tmp_path / "named").design.reviewers == ("carla",)
     third = reviewed_by(read_itemset(tmp_path / "third" / "items"), {"third": words(i1="drop")}, tmp_path / "more")
     code, out, _ = snellen("study", "decide", tmp_path / "people", third, "--out", tmp_path / "second.csv")
     assert (code, out.splitlines()[0]) == (

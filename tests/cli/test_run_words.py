@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import typer
 
+from snellen.cli import checkup
 from snellen.cli.asking import _as_json, _print_results, _roots, announce, explain, finish
 from snellen.cli.finished import RunSummary
 from snellen.core.errors import SnellenError
 from snellen.runs.asking.preview import Estimate
+from snellen.runs.planning.options import CheckupOptions
 
 Captured = pytest.CaptureFixture[str]
 
@@ -129,3 +132,19 @@ def test_each_of_several_sets_has_a_folder_of_its_suite(tmp_path: Path) -> None:
     assert _roots([*both], tmp_path) == both
     with pytest.raises(SnellenError, match=f"--out {tmp_path}: two of the sets are of the same suite"):
         _roots(["combo", "combo/img2text"], tmp_path)
+
+
+def test_a_checkup_ends_with_the_commands_that_follow(tmp_path: Path) -> None:
+    root = tmp_path / "my items"
+    examination = SimpleNamespace(items=SimpleNamespace(root=root))
+    done: Any = SimpleNamespace(expected=3, scores=11, examinations=[examination, SimpleNamespace(items=None)])
+    show = (f"snellen show '{root}'", "shows exactly what is sent")
+    more = "decides about 3 more of 11 scores, 3 minutes"
+    for out, words in (("checkup", ""), ("a b", " --out 'a b'")):
+        model = (f"snellen checkup -s chat:openai/gpt-4o{words}", "examines your model beside them")
+        options = CheckupOptions(Path(out))
+        assert checkup._next(done, options) == [(f"snellen checkup --more{words}", more), model, show]
+    done.expected = 0
+    assert checkup._next(done, CheckupOptions()) == [
+        ("snellen checkup -s chat:openai/gpt-4o", "examines your model beside them"), show,
+    ]  # fmt: skip

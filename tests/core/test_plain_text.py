@@ -125,7 +125,7 @@ def test_a_reason_is_one_short_line() -> None:
         ("y;=1+1", "y;'=1+1"), ("a\t@SUM(A1)", "a\t'@SUM(A1)"), ("x|+cmd", "x|'+cmd"), ("1; -2", "1; -2"),
         ("-3.5", "-3.5"), ("a=b", "a=b"), ('x;"=1+1', """x;"'=1+1"""), ("b;+1+cmd", "b;'+1+cmd"),
         ("b;- 1+cmd", "b;'- 1+cmd"), ("\t=1", "'\t=1"), ("list:\n- a", "list:\n- a"), ("a\n=1+1", "a\n'=1+1"),
-        ("\r=1", "'\n'=1"),
+        ("\r=1", "'\n'=1"), ("=1", "'=1"), ("-a;@b", "'-a;'@b"), ("\t", "\t"), ("b; =1+1", "b; '=1+1"),
     ],
 )  # fmt: skip
 def test_no_cell_begins_with_a_formula_whatever_separates_cells(cell: object, written: object) -> None:

@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +36,9 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     monkeypatch.setattr(checkup, "CHECKUP_SUITES", {"thresholds": ("acuity",)})
     monkeypatch.setattr(checkup, "CHECKUP_SUBJECTS", ("fake:chance",))
     out = tmp_path / "checkup"
-    first = checkup.checkup((), CheckupOptions(out, quick=True, show_progress=False)).examinations[0]
+    done = checkup.checkup((), CheckupOptions(out, quick=True, show_progress=False))
+    first = done.examinations[0]
+    assert (done.scores, done.expected) == (0, 0), "of simulated subjects none counts"
     scores = first.all_results()
     bytes_of = {path.name: path.read_bytes() for path in first.root.glob("**/*.parquet")}
     notes = out / "items" / "notes.txt"
@@ -230,12 +233,14 @@ def test_while_instalments_are_asked_one_of_the_next_set_is_drawn(monkeypatch: p
     """And its time is that of asking alone, so it is not taken for that of an instalment."""
     names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
     setting, ahead = simulated(monkeypatch, names), list[int]()
+    planned = {"combo": 12.5, "vlm2-bench": 5.0, "vfm-bench": 20 / 3}  # at a quarter, half and a third of the time
+    monkeypatch.setattr(checkup_growth, "_instalment_seconds", lambda options: planned[options.out.name])
 
     def draw_next_instalment(items: Any) -> bool:
         ahead.append(len(items.card.instalments))
         return True
 
-    grow(batteries(names), setting, 600, draw_next_instalment)
+    assert grow(batteries(names), setting, 600, draw_next_instalment) == 2, "of the first alone"
     combo, vlm2, vfm = ((name, 1) for name in names)
     assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
     assert ahead == [1, 2, 2, 1], "vfm, vlm2, vfm and combo"
@@ -286,3 +291,61 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
     assert checkup_growth.expected_decisions(too_few, batteries(names), setting["examinations"], 0.75) == 3
     assert checkup_growth.expected_decisions(too_few, batteries(names), setting["examinations"], 4.0) == 1
     assert checkup_growth.expected_decisions([], batteries(names), setting["examinations"], 1.0) == 0
+
+
+FULL: dict[str, tuple[Any, ...]] = {
+    "thresholds": (None, ("acuity",), 1, (), ()), "vfm-bench": (24, (), 10, (1, 4), ()),
+    "ava-bench": (36, (), 10, (3, 6), ()), "combo": (32, (), 5, (1, 3), ()),
+    "vlm2-bench": (24, (), 10, (2, 5), ("oc-cpr", "oc-cnt", "oc-grp")),
+}  # fmt: skip
+"""By suite: test items, tasks, instalments, planned looks, and tasks of later instalments."""
+
+
+@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize("quick", [False, True])
+def test_the_set_of_a_suite_is_built_as_the_checkup_is_asked(
+    name: str, quick: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = CheckupOptions(tmp_path / "out", quick=quick, renderer="toy", quality="good", workers=3)
+    battery, root = checkup_sets.battery_of(name, options, tmp_path / "counts"), tmp_path / "out" / "items" / name
+    count, tasks, instalments, planned_looks, further = FULL[name]
+    shared: dict[str, Any] = {"tasks": tasks, "workers": 3, "renderer": "toy", "quality": "good", "seed": 0}
+    size: Any = {"quick": True} if quick else {
+        "n": count, "size": (320, 240), "instalments": instalments, "planned_looks": planned_looks,
+        "instalment_tasks": further,
+    }  # fmt: skip
+    expected = BuildOptions(root, **shared, **size, allow_unmatched=True, show_progress=False)
+    assert battery == checkup_sets.Battery(name, expected, tmp_path / "out" / "run" / name, tmp_path / "counts" / name)
+    assert tuple(checkup_sets.CHECKUP_SUITES) == tuple(FULL), "in the order of asking"
+    monkeypatch.setattr(checkup_sets, "is_itemset", lambda folder: folder == root)
+    monkeypatch.setattr(checkup_sets, "read_card", lambda folder: SimpleNamespace(recipe={"seed": 77}))
+    assert checkup_sets.battery_of(name, options, tmp_path).options.seed == 77, "the set that is there stays"
+    monkeypatch.setattr(checkup_sets, "time", SimpleNamespace(time=lambda: 1234.5))
+    assert checkup_sets.battery_of(name, replace(options, fresh=True), tmp_path).options.seed == 1234
+
+
+def test_instalments_end_at_the_next_planned_look() -> None:
+    """Of ten instalments two are drawn; looks are after three and six."""
+    declaration = SimpleNamespace(planned_looks=(3, 6))
+    card: Any = SimpleNamespace(declaration=declaration, instalments=(None,) * 2, instalments_left=8)
+    assert [checkup_growth._to_look(needed, card) for needed in (1, 2, 4, 5)] == [1, 4, 4, 5]
+    assert [checkup_growth._instalments_needed(growth, card) for growth in (1.1, 1.6, 3.0, 3.5, 5.5)] == [
+        1, 4, 4, 5, math.inf,
+    ]  # fmt: skip
+
+
+def test_the_time_of_an_instalment_is_that_of_drawing_and_asking_its_test_items(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned = list[BuildOptions]()
+
+    def plan(options: BuildOptions) -> dict[str, Any]:
+        planned.append(options)
+        return {"items": {"a": 30, "b": 70}, "seconds": 20}
+
+    monkeypatch.setattr(checkup_growth, "plan_of", plan)
+    options = BuildOptions(Path("combo"), tasks=("x",), instalment_tasks=("y",))
+    for further, tasks in ((("y",), ("y",)), ((), ("x",))):
+        assert checkup_growth._instalment_seconds(replace(options, instalment_tasks=further)) == 20 + 0.03 * 100
+        assert (planned[-1].test_only, planned[-1].tasks) == (True, tasks)
+    assert [checkup_sets.drawing_seconds({"seconds": seconds}) for seconds in (0.2, 7)] == [1.0, 7.0]

@@ -18,8 +18,10 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
+from snellen.exam import opening
 from snellen.exam.examine import examine, run
 from snellen.exam.items import find_items
+from snellen.runs.planning.options import RunOptions
 from snellen.runs.sets.generated_sets import itemset_folder
 from snellen.suites import SUITES
 
@@ -125,3 +127,43 @@ def test_the_opening_has_the_first_items_of_the_whole_set(suite: str, tmp_path: 
     first = [item for item in few.items if item.split == "test"]
     assert first
     assert first == [item for item in whole.task(task) if item.split == "test"][: len(first)]
+
+
+@pytest.mark.parametrize(
+    ("options", "cores", "may_open"),
+    [
+        ({}, 2, True), ({}, 1, False), ({"until_decided": True}, 2, False), ({"inputs": {"a": Path()}}, 2, False),
+        ({"budget": 0.0}, 2, False), ({"limit": 3, "seed": 5, "repeats": 2, "max_items": 9}, 2, True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_opening_is_asked_only_as_it_would_be_in_the_whole_set(
+    options: dict[str, Any], cores: int, may_open: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "cores", lambda: cores)
+    assert opening._may_open(RunOptions(**options)) is may_open
+    if not may_open:
+        refuse = lambda items, folder: pytest.fail("asked")  # noqa: E731
+        assert opening.ask_opening("thresholds", RunOptions(**options), ["a"], refuse, is_code=False) is None
+
+
+def test_the_run_of_an_opening_is_named_by_what_decides_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The set is drawn, so that the folder of an earlier command is returned if it is there."""
+    monkeypatch.setattr(opening, "is_itemset", lambda folder: True)
+    folders = list[Path]()
+
+    def is_dir(folder: Path) -> bool:
+        folders.append(folder)
+        return True
+
+    monkeypatch.setattr(Path, "is_dir", is_dir)
+    changes: list[dict[str, Any]] = [{}, {"seed": 1}, {"limit": 3}, {"repeats": 2}, {"keep_going": True}]
+    for change in changes:
+        opening.ask_opening("thresholds", RunOptions(**change), ["a", "b"], print, is_code=False)
+    opening.ask_opening("thresholds", RunOptions(), ["b", "a"], print, is_code=False)
+    names = [folder.name for folder in folders if folder.parent.name == "openings"]
+    assert len(names) == 6
+    assert len(set(names)) == 5
+    assert names[0] == names[4]
+    for other in ("questions", "no suite"):
+        assert opening.ask_opening(other, RunOptions(), ["a"], print, is_code=False) is None

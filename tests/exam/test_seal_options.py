@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from snellen.cli.building import _refuse_options
 from snellen.core.build_options import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions
@@ -85,3 +86,19 @@ def test_a_seal_is_revealed_beside_a_sealed_set_alone(seal: Seal, tmp_path: Path
     plain: ItemSet = colour_set(tmp_path / "set")
     assert_refused(lambda: reveal(seal, plain.root), "not a sealed set; build one with `snellen build SUITE --sealed")
     assert not (plain.root / "revealed.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("seed", ["0", "9" * 40], ["", "-1", "1.0", "9" * 41, "0x1"]),
+        ("salt", ["a" * 64], ["A" * 64, "a" * 63, "a" * 65, ""]),
+        ("commitment", ["0" * 64], ["g" * 64, "0" * 63, "0" * 65]),
+    ],
+)
+def test_fields_of_a_seal_have_their_form(name: str, right: list[str], wrong: list[str], seal: Seal) -> None:
+    cells = seal.model_dump()
+    assert [Seal.model_validate({**cells, name: text}) for text in right]
+    for text in wrong:
+        with pytest.raises(ValidationError):
+            Seal.model_validate({**cells, name: text})

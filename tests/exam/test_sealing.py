@@ -239,6 +239,15 @@ def test_the_seal_is_compared_with_the_rows_and_not_with_the_card(exam: Exam, tm
         check_seal(replace(items, card=items.card.model_copy(update={"rows_hash": honest})), exam.seal)
 
 
+def test_the_hash_on_the_card_and_the_recipes_of_images_are_those_of_the_seal(exam: Exam, tmp_path: Path) -> None:
+    items = read_itemset(shutil.copytree(exam.root / "items", tmp_path / "items"))
+    other = replace(items, card=items.card.model_copy(update={"rows_hash": "0" * 64}))
+    count = items.card.items
+    assert_refused(lambda: check_seal(other, exam.seal), f"has {count} items, and the revealed seed gives {count}")
+    (tmp_path / "items" / "image_recipes.parquet").unlink()
+    assert_refused(lambda: check_seal(items, exam.seal), f"{items.root}: a sealed set without image_recipes.parquet")
+
+
 def test_a_card_with_another_recipe_than_the_revealed_one_is_refused(exam: Exam) -> None:
     items = read_itemset(exam.root / "items")
     card = items.card.model_copy(update={"recipe": {**items.card.recipe, "n": 3}})
@@ -365,6 +374,10 @@ def test_a_sealed_build_killed_before_its_last_file_is_finished(tmp_path: Path) 
     with pytest.raises(SnellenError, match="never edited"):
         build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False))
     assert sealed.blind is not None
+    (tmp_path / "items" / "blind.json").unlink()
+    other = make_seal(SUITES.get("combo"), _options(Path(), tasks=("category-building",)))
+    assert_refused(lambda: build_sealed(other, BuildOptions(tmp_path / "items", show_progress=False)), "never edited")
+    assert not (tmp_path / "items" / "blind.json").exists(), "nobody else finishes it"
 
 
 def test_an_untouched_exam_is_verified(exam: Exam, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

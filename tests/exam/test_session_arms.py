@@ -12,8 +12,13 @@ from snellen.core.condition import Axis, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset_cards import SetDeclaration
 from snellen.core.subject import Subject, SubjectCard
+from snellen.exam.compare import _root_and_subject
+from snellen.exam.examine import unused_folder
 from snellen.exam.session import AskingOptions, _arms, _decide, sessions
+from snellen.exam.sight.asking import default_folder
+from snellen.runs.planning.plan import by_draw
 from tests.helpers.journey import NAMED, Says, item, says
+from tests.helpers.refusals import assert_refused
 
 
 class Learner(Says):
@@ -70,3 +75,26 @@ def test_sets_without_training_items_suffice_if_nobody_learns() -> None:
     for subjects, conditions, is_enough in cases:
         (session,) = sessions(["combo"], subjects, AskingOptions(conditions=conditions), [Path("run")])
         assert session.is_without_training is is_enough
+
+
+def test_folders_and_subjects_are_read_from_names_and_given_free_names(tmp_path: Path) -> None:
+    """A name of a run or a subject may contain colons; an existing run is never written over."""
+    for name in ("a:b", "run", "run-2", "run-4"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").touch()
+    for text, name, subject in (("a:b", "a:b", ""), ("a:b:fake:x", "a:b", "fake:x"), ("run:c:d", "run", "c:d")):
+        assert _root_and_subject(f"{tmp_path}/{text}") == (tmp_path / name, subject)
+    assert_refused(lambda: _root_and_subject(f"{tmp_path}/a:fake:x"), "a:fake:x: is neither a run nor a log; give a")
+    names = {"new": "new", "run": "run-3", "a:b": "a:b-2"}
+    assert {name: unused_folder(tmp_path / name).name for name in names} == names
+    assert default_folder(says("chat:a/b c?d_1.2-é", "")) == Path("sight/chat-a-b-c-d_1.2-é")
+    assert len(default_folder(says("x" * 90, "")).name) == 80
+
+
+def test_draws_of_training_items_are_in_the_order_of_their_names() -> None:
+    items = [item(str(n), [], "red", "choice", factors={"draw": name}) for n, name in enumerate(("b", "a", "b", "c"))]
+    assert [[each.item_id for each in of_draw] for of_draw in by_draw(items)] == [["1"], ["0", "2"], ["3"]]
+    assert [len(of_draw) for of_draw in by_draw([item("1", [], "red", "choice"), item("2", [], "red", "choice")])] == [
+        2
+    ]
+    assert by_draw([]) == []

@@ -22,7 +22,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.sight import SightCard, copy_sight, keep_sight, latest_sight, read_sight, sight_of
 from snellen.core.subject import SubjectCard
 from snellen.exam.examine import run
-from snellen.exam.sight import sight
+from snellen.exam.sight import sight, videos
 from snellen.exam.sight.asking import BOX_UNITS_OF_FRAMES
 from snellen.exam.sight.encoders import WITHIN, encoder_lines
 from snellen.exam.sight.videos import SAMPLERS
@@ -32,6 +32,8 @@ from snellen_sight import drawing
 from snellen_sight.asking import MOST_CALLS
 from snellen_sight.checks import CHECKS
 from snellen_sight.checks.check import share_wrong
+from snellen_sight.checks.order import LETTERS
+from snellen_sight.drawing import SightFile
 from snellen_sight.frames import FRAMES, PointTrial
 from snellen_sight.likelihood import (
     FINE,
@@ -45,6 +47,7 @@ from snellen_sight.likelihood import (
 )
 from snellen_sight.resolution import SIDES, Charts
 from snellen_sight.results import SightCall
+from tests.goldens.golden import assert_golden
 from tests.helpers.sets import small_set
 from tests.helpers.sight_servers import (
     CLEAN,
@@ -184,6 +187,19 @@ def test_samplers_of_frames_take_their_number() -> None:
     assert len(SAMPLERS[FINE]) == 12
     assert list(SAMPLERS["4 frames, middles of parts"]) == [1, 4, 7, 10]
     assert list(SAMPLERS["3 frames, with both ends"]) == [0, 6, 11]
+
+
+def test_the_letters_of_a_video_are_expected_in_the_order_of_each_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = SightFile(b"letters", "mp4", (320, 320), 12.0)
+    monkeypatch.setattr(videos, "_letters", lambda order: file if sorted(order) == sorted(LETTERS) else None)
+    question = videos._video(stream("tests.video"), 0)
+    assert (question.images, question.group, question.answers) == ((file,), "video", LETTERS)
+    order = [letter for (letter,) in question.expected[FINE]]
+    assert sorted(order) == sorted(LETTERS)
+    for name, places in SAMPLERS.items():
+        assert [letter for (letter,) in question.expected[name]] == [order[number] for number in places]
+    lines = [f"{name}: {[*places]}; {videos.VIDEO.texts[name]}" for name, places in SAMPLERS.items()]
+    assert_golden("samplers.txt", "\n".join([question.text, *lines, ""]))
 
 
 def test_charts_have_their_gaps_where_they_are_expected() -> None:

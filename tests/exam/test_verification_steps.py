@@ -15,6 +15,7 @@ from snellen.core.condition import Axis
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, recipe_hash
 from snellen.core.storage.runfolder import RunCard, read_run_card
+from snellen.core.storage.versions import versions
 from snellen.exam import verification
 from snellen.exam.rescoring import rescore
 from snellen.exam.verification import check_card, check_rows, check_scores, count_items
@@ -168,3 +169,50 @@ def test_each_reply_read_by_another_parser_is_counted_once(
     assert len(changed) == 6 * 2 * 2
     former, current = ('"x"', '"red"') if "prediction" in cells else ("x", "")
     assert changed[0] == f"item '000': {former} then, {current} now"
+
+
+@pytest.mark.parametrize(
+    ("stored", "computed", "is_same"),
+    [
+        (1.0, 1.0 + 5e-10, True), (1.0, 1.0 + 5e-9, False), (1e6, 1e6 + 5e-4, True), (1e6, 1e6 + 5e-3, False),
+        (0.0, 5e-10, True), (0.0, 5e-9, False), (float("nan"), float("nan"), True), (float("nan"), 0.0, False),
+        (0.0, float("nan"), False), (float("inf"), float("inf"), True), ("a", "a", True), ("a", "b", False),
+        (None, float("nan"), False), (None, None, True), (1, 1.0, True),
+    ],
+)  # fmt: skip
+def test_cells_are_the_same_up_to_the_last_digits(stored: object, computed: object, is_same: bool) -> None:
+    assert verification._is_same(stored, computed) is is_same
+
+
+@pytest.mark.parametrize(
+    ("change", "may_lack"),
+    [({}, False), ({"role": "person"}, True), ({"source": "recorded"}, True), ({"role": "encoder"}, False)],
+    ids=str,
+)
+def test_only_people_and_recorded_answers_may_be_to_fewer_items(
+    change: dict[str, Any], may_lack: bool, tmp_path: Path, built: ItemSet
+) -> None:
+    """Or a run that another parser read, since what is asked next may depend on how replies are read."""
+    card = _scored(tmp_path, built).model_copy(update={"versions": read_run_card(tmp_path).versions})
+    same = card.model_copy(update={"versions": {**card.versions, "parser": versions()["parser"]}})
+    arm = card.arms[0].model_copy(update=change)
+
+    def is_refused(is_same_parser: bool, **cells: Any) -> bool:
+        run = (same if is_same_parser else card.model_copy(update={"versions": {}})).model_copy(
+            update={"arms": [arm.model_copy(update=cells)]}
+        )
+        try:
+            verification._check_arms(tmp_path, run, card.model_copy(update={"arms": [arm]}))
+        except SnellenError as error:
+            assert "fingerprint of own:red under vanilla are" in str(error)  # noqa: PT017
+            return True
+        return False
+
+    assert arm.test_items == {"task": 6}
+    fewer: dict[str, Any] = {"test_items": {}}
+    assert [is_refused(True, **fewer), is_refused(False, **fewer)] == [not may_lack, False]
+    for is_same_parser in (True, False):
+        assert not is_refused(is_same_parser)
+        others: tuple[dict[str, Any], ...]
+        others = {"test_items": {"task": 7}}, {"columns": {"shots": 9}}, {"fingerprint": "0"}, {"test_items": {"a": 6}}
+        assert all(is_refused(is_same_parser, **cells) for cells in others)

@@ -24,7 +24,8 @@ from snellen.scoring.protocols import ACCURACY
 from snellen.web import lock
 from snellen.web.explorer import content as explorer_content
 from snellen.web.explorer import explorer_writer, write_explorer
-from snellen.web.explorer.page import FETCH, as_block, as_classic, render_explorer
+from snellen.web.explorer.page import FETCH, as_block, as_classic, render_explorer, score_by_measure
+from tests.goldens.golden import assert_golden
 from tests.reports.exam import SUITE, Album, able, building, leave_out_figures, naming, suite_of, write_run
 
 if TYPE_CHECKING:
@@ -327,3 +328,11 @@ def test_no_text_ends_its_data_block() -> None:
     block = as_block({"text": HOSTILE + "\u2028<!--"})
     assert not set("<>&\u2028") & set(block)
     assert json.loads(block) == {"text": HOSTILE + "\u2028<!--"}
+
+
+def test_the_explorer_holds_what_it_did(report: Report) -> None:
+    """Every row of its grid, every item with all answers, and the drawing of scores by a measure."""
+    content = content_of(report) | {"spec": [score_by_measure()]}
+    content["images"] = [[note, width, height] for _, note, width, height in content["images"]]
+    lines = [line for name, entries in content.items() for line in (f"{name}:", *map(json.dumps, entries))]
+    assert_golden("explorer.txt", "\n".join([*lines, ""]))

@@ -1058,3 +1058,25 @@ def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_fol
     twins = tuple(block.model_copy(update={"name": name}) for name in ("a b", "a-b"))  # both checks are check-0-a-b
     design = StudyDesign(texts=Texts(title="Seeing"), blocks=twins, forms=2)
     assert_refused(lambda: build_study([items], design, tmp_path / "twins"), "give a block another name")
+
+
+def test_a_stand_in_is_asked_what_the_pages_show_and_may_learn_from_all_training_items(tmp_path: Path) -> None:
+    rows = [
+        {"image": image_text(n), "question": "Which?", "options": "['red', 'blue']", "answer": "AB"[n % 2], "id": n,
+         "split": "train" if n in (1, 4, 6) else "test"}
+        for n in range(9)
+    ]  # fmt: skip
+    items = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "items")
+    block = BlockDesign(name="b", questions=2, assignment="same", conditions=("vanilla", "order=shuffled"))
+    card = build_study([items], StudyDesign(texts=Texts(title="Seeing"), blocks=(block,), forms=2), tmp_path / "study")
+    stand_in = make_stand_in(card, "fake:chance", 3, tmp_path / "own")
+    examination = stand_in.examinations["questions"]
+    page_items = {item_id for page in card.pages.values() for item_id in page.item_ids}
+    splits = {item.item_id: item.split for item in examination.items.items}
+    assert splits == dict.fromkeys("146", "train") | dict.fromkeys(page_items, "test")
+    places = {(response.condition, response.repeat, response.item_id) for response in examination.responses}
+    assert len(page_items) == 2
+    assert places == {
+        (text, n, name) for text in ("vanilla", "order=shuffled") for n in range(3) for name in page_items
+    }
+    assert stand_in.views.keys() == {("questions", text, name) for text, _, name in places}

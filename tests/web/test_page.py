@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from snellen import __version__
 from snellen.scoring.metrics import anls, ciede2000
 from snellen.web.page import Transport, index_page
 from snellen.web.plan import Choice, MediaPart, RecordRow, Term, TextPart
+from tests.goldens.golden import assert_golden
 from tests.helpers.study_bundle import PAGES, TILES, page, plan, practice_of, question, write_bundle
 from tests.helpers.study_tab import (
     PHONE,
@@ -544,6 +546,8 @@ def test_the_index_names_its_transport_and_nothing_inline(transport: Transport) 
     assert "A &lt;study&gt;" in text
     assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=", text)
     assert ("unsafe-inline" in text) == (transport == "jatos")
+    forms = [index_page("A study", transport, form, redirects=bool(form)) for form in (0, 2)]
+    assert_golden(f"index_{transport}.txt", "\n".join(forms).replace(__version__, "VERSION"))
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def _roots(itemsets: Sequence[str], out: str | Path | None) -> dict[str, Path]:
         return {}
     folder, several = Path(out), len(itemsets) > 1
     roots = {name: folder / suite_of_items(name).name if several else folder for name in itemsets}
-    if len(set(roots.values())) < len(roots):
+    if len(set(roots.values())) < len(itemsets):
         raise SnellenError(
             f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
         )

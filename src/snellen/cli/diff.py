@@ -170,7 +170,7 @@ def _print(compared: Comparison, out: Path, is_guard: bool) -> None:
     if few := [line.name for line in lines if line.verdict == TOO_FEW]:
         screen.print(f"Too few clusters for a test: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
-        screen.print(detection(compared), highlight=False)
+        screen.print(escape(detection(compared)), highlight=False)
     for sentence in shortages(compared) if is_guard else ():
         screen.print(f"[red]{escape(sentence)}[/]", highlight=False)
     screen.print(f"Page: {out}", soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -138,3 +139,27 @@ def test_the_hash_of_test_items_is_that_of_a_set_of_them_alone() -> None:
     whole, of_test = decided_hashes(rows, {})
     assert decided_hashes(rows[1:2], {}) == (of_test, of_test)
     assert len({whole, of_test, decided_hashes(rows[:2], {})[0], decided_hashes(rows[1:], {})[0]}) == 4
+
+
+def test_the_hash_of_rows_is_one_of_sha256_and_canonical_json() -> None:
+    """By hand: sets of earlier versions keep theirs. What was measured in pixels is left out, images are recipes."""
+
+    def hashed(value: object) -> str:
+        return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    image, other = "a" * 64, "b" * 64
+    fields: dict[str, Any] = {
+        "answer": ["x", image], "factors": {"level": "hard"}, "measures": {"depth": 1.5}, "regions": {},
+        "latent": {"shows": {image: [other]}}, "provenance": {"from_pixels": ["measures", "regions"]},
+    }  # fmt: skip
+    plain: dict[str, Any] = {"item_id": "i", "split": "test", "query": [{"sha256": image, "width": 8}], "requires": []}
+    stored = [plain | {name: json.dumps(cell) for name, cell in fields.items()}, plain | dict.fromkeys(fields, "{}")]
+    stored[1]["split"] = "train"
+    name = hashed({"spec": {"h": 0.3, "side": 0.0, "n": 7}})
+    decided = [
+        {**plain, "query": [{"sha256": name, "width": 8}], "answer": ["x", name], "factors": {"level": "hard"},
+         "latent": {"shows": {name: [other]}}, "provenance": fields["provenance"]},
+        {**plain, "split": "train", "query": [{"sha256": name, "width": 8}]} | {key: {} for key in fields},
+    ]  # fmt: skip
+    recipes = {image: '{"spec":{"h":0.30000000001,"side":-1e-12,"n":7}}'}
+    assert decided_hashes(stored, recipes) == (hashed(decided), hashed(decided[:1]))

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -334,7 +335,9 @@ def test_a_declaration_is_of_one_suite_version_source_recipe_and_plan(root: Path
     assert read_itemset(root).instalments == (items.items,)
     assert [item.item_id for item in items.task("task")] == [item.item_id for item in items.items]
     assert items.task("other") == []
-    assert itemset.media_digest(items.items) != itemset.media_digest(items.items[1:])
+    images = sorted(image.sha256 for each in items.items for image in each.media())
+    assert itemset.media_digest([*items.items, *items.items[::-1]]) == digest(images)[:16]
+    assert itemset.media_digest(items.items[1:]) != digest(images)[:16]
 
 
 def test_a_notebook_shows_the_first_test_items_of_every_task_in_turn(tmp_path: Path) -> None:
@@ -356,3 +359,12 @@ def test_a_notebook_shows_the_first_test_items_of_every_task_in_turn(tmp_path: P
     assert small.size == (120, 80)
     media.find(images[1]).unlink()
     assert items_html(items, media, "").count("(missing image) ") == 4
+
+
+def test_a_set_that_is_named_elsewhere_is_the_same_or_refused(root: Path, tmp_path: Path) -> None:
+    own_hash = read_itemset(root).card.content_hash
+    assert itemset.read_same_itemset(root, own_hash, "a run was asked").root == root
+    refused = {root: "not the item set that a run was asked (content_hash); restore it",
+               tmp_path / "none": "the item set that a run was asked is gone; put it back"}  # fmt: skip
+    for path, words in refused.items():
+        assert_refused(partial(itemset.read_same_itemset, path, "0" * 64, "a run was asked"), f"{path}: {words}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from snellen.core.prompt import Reply
 from snellen.core.response import Exchange
 from snellen.core.storage import runfolder
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.parts import part_sizes
+from snellen.core.storage.parts import line_of, part_sizes
 from snellen.core.storage.runfolder import (
     ArmCard,
     RunCard,
@@ -217,3 +218,16 @@ def test_a_part_is_closed_when_it_reaches_its_limit(record: RunFolder, monkeypat
     for n in (1, 2):
         record.record(Exchange(f"k{n}", "d", Reply("red")))
     assert part_sizes(record.root) == {"0000.jsonl": 2 * size, "0001.jsonl": size}
+
+
+def test_a_line_of_the_record_states_what_is_not_as_usual() -> None:
+    """A reply has its text in any case, and the checksum is that of all before it."""
+    lines = {
+        '{"key":"k","digest":"d","reply":{"text":""}': Exchange("k", "d", Reply("")),
+        '{"key":"k","digest":"d","reply":null,"error":"503"': Exchange("k", "d", None, "503"),
+        '{"key":"k","digest":"d","reply":{"text":"\\u00e9","tokens_out":2}': Exchange(
+            "k", "d", Reply("é", tokens_out=2)
+        ),
+    }
+    for text, exchange in lines.items():
+        assert line_of(exchange) == f'{text},"crc":{zlib.crc32(text.encode())}}}\n'

@@ -6,6 +6,7 @@ import platform
 import resource
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,26 @@ def test_memory_is_limited_in_the_block_only_and_for_all_threads() -> None:
     """In a process of its own: another may reuse memory that it has."""
     printed = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True).stdout
     assert printed.split() == ["0", "0", "0", "1", "1", "1"]
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="memory is limited on Linux only")
+def test_nobody_waits_for_the_limit_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit within a limit is none, and a limit is never higher than the one that was there."""
+    limits = list[tuple[int, int]]()
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, values: limits.append(values))
+
+    def limited(allowed: tuple[int, int]) -> list[tuple[int, int]]:
+        monkeypatch.setattr(resource, "getrlimit", lambda kind: allowed)
+        limits.clear()
+        with system_calls.bounded_memory(1000), system_calls.bounded_memory(10):
+            pass
+        return list(limits)
+
+    thread = threading.Thread(target=limited, args=((-1, -1),), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert limited((5, -1)) == [(5, -1)], "one below what is used already stays"
+    assert limited((-1, 9)) == [(9, 9), (-1, 9)]
+    (most, hard), after = limited((-1, -1))
+    assert (hard, after, most > 1000) == (-1, (-1, -1), True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import platform
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from snellen.core.storage import files, trees
+from snellen.core.storage import files, trees, versions
 from snellen.core.storage.run_digest import RunDigest, check_digest, write_digest
 from snellen.core.storage.trees import UNREAD, code_digest, marks_digest, odd_file, tree_digest, tree_files
 from tests.helpers.refusals import assert_refused
@@ -30,7 +34,7 @@ def test_a_digest_of_a_folder_covers_names_and_bytes_of_all_files_that_are_read(
     written(tmp_path / "b", "c/d", "b", *UNREAD, *(f"c/{name}" for name in UNREAD))
     assert tree_digest(tmp_path / "a") == tree_digest(tmp_path / "b"), "in any order, without what is not read"
     assert list(tree_files(tmp_path / "b")) == [tmp_path / "b" / "b", tmp_path / "b" / "c" / "d"]
-    assert {"media", "parts", "stamp.json", "revealed.json"} <= set(UNREAD)
+    assert {"media", "parts", "drawing", "lock", "stamp.json", "revealed.json", "__pycache__"} == set(UNREAD)
     digests, listing = {tree_digest(tmp_path / "a")}, Path.iterdir
     for is_reversed in (False, True):
         monkeypatch.setattr(Path, "iterdir", lambda path, r=is_reversed: iter(sorted(listing(path), reverse=r)))
@@ -125,3 +129,56 @@ def test_what_is_no_regular_file_is_in_no_digest_of_a_run(run: Path, tmp_path: P
     assert odd_file(run / "judgements") == run / "judgements" / "pipe"
     assert odd_file(run / "parts") is None
     assert_refused(lambda: write_digest(run, tmp_path / "items"), "pipe: not a regular file below 2 GB")
+
+
+def test_a_published_digest_is_one_of_sha256_and_canonical_json(run: Path, tmp_path: Path) -> None:
+    """By hand: whoever published a digest compares it with that of a later version."""
+
+    def hashed(value: object) -> str:
+        return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def of_text(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    names = ["exchanges.parquet", "responses.parquet", "sent.parquet", "box_units.json"]
+    expected = {name: hashed([[".", of_text(name)]]) for name in names}
+    expected |= {f"parts/000{n}.jsonl": of_text(f"parts/000{n}.jsonl") for n in range(2)}
+    verdicts = [[name, of_text(f"judgements/{name}")] for name in ("a/b.parquet", "c/d.parquet")]
+    expected |= {"judgements": hashed(verdicts), "scores.strict.parquet": hashed([{"value": 1.0}, {"value": 0.5}])}
+    expected |= {"run.json": hashed({"seed": 0}), "items/blind.json": hashed({"method": "m"})}
+    whole_set, items = {"items": 2, "counts": {}, "parts": [{"items": 2}]}, tmp_path / "items"
+    (items / "itemset.json").write_text(json.dumps(whole_set))
+    assert write_digest(run, items).parts == expected | {"items/itemset.json": hashed(whole_set)}
+    growing_set: dict[str, Any] = {
+        "declaration": {"parts": 3},
+        "notes": ["a"],
+        **whole_set,
+        "parts": [{"items": 1}, {"items": 2}],
+    }
+    (items / "itemset.json").write_text(json.dumps(growing_set))
+    expected |= {"items/itemset.json": hashed({"declaration": {"parts": 3}, "notes": ["a"]})}
+    expected |= {"items/part 0": hashed({"items": 1}), "items/part 1": hashed({"items": 2})}
+    digest = write_digest(run, items)
+    assert digest.parts == expected
+    assert digest.total == hashed({"date": digest.date, "parts": expected, "schema_version": 2})
+    grown = {"items": 9, "counts": {"a": 9}, "parts": [*growing_set["parts"], {"items": 6}]}
+    changes: list[tuple[dict[str, object], str]] = [(grown, ""), ({"notes": []}, "itemset.json")]
+    changes += [({"parts": growing_set["parts"][:1]}, "part 1"), ({"parts": "x"}, "part 0")]
+    for change, fault in changes:
+        (items / "itemset.json").write_text(json.dumps(growing_set | change))
+        if fault:
+            assert_refused(lambda: check_digest(run, items, digest.total), f"{items / fault}: changed, added or rem")
+        else:
+            check_digest(run, items, digest.total)
+
+
+def test_a_run_records_the_versions_of_what_may_change_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "snellen numpy pandas pyarrow pillow scikit-learn onnxruntime torch transformers inspect_ai httpx mitsuba"
+    parser = tree_digest(Path(versions.__file__).parents[2] / "scoring" / "answers")[:16]
+    known = {"python": platform.python_version(), "parser": parser}
+    with monkeypatch.context() as patch:
+        patch.setattr(versions, "version", lambda name: f"of {name}")
+        assert versions._versions.__wrapped__() == known | {name: f"of {name}" for name in names.split()}
+    monkeypatch.setattr(versions, "RECORDED", ("numpy", "no-such-package", "pyarrow"))
+    installed = {"numpy": np.__version__, "pyarrow": pa.__version__}
+    assert versions._versions.__wrapped__() == known | installed, "without what is not installed"

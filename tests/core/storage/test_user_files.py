@@ -221,3 +221,10 @@ def test_the_home_folder_is_named_by_the_environment(monkeypatch: pytest.MonkeyP
             monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.setenv(name, str(value))
         assert home() == folder
+
+
+def test_a_file_that_is_not_read_has_its_reason_as_its_mark(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(2_000_000_001)
+    marks = {".": "not a file", "none": "there is no such file", "large": "file of more than 2000 MB"}
+    assert {name: file_mark(tmp_path / name) for name in marks} == marks

@@ -29,6 +29,7 @@ from snellen.runs.planning.plan import Plan
 from snellen.runs.scores.score import read_scores, score, write_scores
 from snellen.suites import SUITES
 from tests.helpers.journey import arm, colour_set, looker, suite_of
+from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
 from tests.reports.exam import leave_out_figures
 
@@ -98,6 +99,17 @@ def test_scores_by_every_protocol_are_made_again(tmp_path: Path, monkeypatch: py
     (root / "responses.parquet").unlink()
     recover(root)
     assert {name: len(table) for name, table in read_scores(root).items()} == {"strict": 4, "published": 4}
+    before = {path.name: path.stat().st_mtime_ns for path in root.iterdir()}
+    recover(root)
+    assert {path.name: path.stat().st_mtime_ns for path in root.iterdir()} == before, "nothing is made again"
+    for path in root.glob("*.parquet"):
+        path.unlink()
+    recover(root)
+    assert {name: len(table) for name, table in read_scores(root).items()} == {"strict": 4}, "killed before any score"
+    card = read_run_card(root).model_copy(update={"annotations": {"votes": "a 1", "boxes": "b 2"}})
+    (root / "run.json").write_text(card.model_dump_json())
+    (root / "responses.parquet").unlink()
+    assert_refused(lambda: recover(root), f"{root}: the run was interrupted, and it uses boxes, votes; run the same")
 
 
 @pytest.fixture
@@ -145,3 +157,26 @@ def test_a_complete_run_states_no_missing_items(
     report = examination.report(tmp_path / "report")
     assert "unasked" not in report.results
     assert "Partial" not in "".join(path.read_text("utf-8") for path in report.pages)
+
+
+@dataclass(frozen=True)
+class Shy(Mortal):
+    """Declines one item, which no record shows."""
+
+    def declines(self, prompt: Prompt) -> str | None:
+        return "is shy" if prompt.views[0].item_id == "002" else None
+
+
+def test_what_was_declined_stays_in_tables_that_are_made_again(tmp_path: Path) -> None:
+    built, suite, root = colour_set(tmp_path / "set", 4), suite_of(), tmp_path / "run"
+    shy = arm(Shy(SubjectCard("own:shy"), ""), suite)
+    before = {response.item_id: response for response in ask(root, Plan(built, suite, [shy]))}
+    assert (before["002"].status, before["002"].reason) == ("declined", "is shy")
+    part = root / "parts" / "0000.jsonl"
+    (root / "parts" / "0001.jsonl").write_bytes(part.read_bytes().splitlines(keepends=True)[0])
+    assert is_behind(root)
+    replay(root, built, suite, {})
+    assert {response.item_id: response for response in read_responses(root)} == before
+    (root / "responses.parquet").unlink()
+    replay(root, built, suite, {})
+    assert {response.item_id for response in read_responses(root)} == {"000", "001", "003"}, "nothing tells of it"

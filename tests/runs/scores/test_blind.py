@@ -7,6 +7,7 @@ import runpy
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,15 +18,17 @@ from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.cli import blind_baseline
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
+from snellen.core.item import Item
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.storage.itemset_cards import BlindCard, BlindScore, write_blind
+from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind
 from snellen.exam.items import build
 from snellen.exam.run import blind_subject, run
 from snellen.reports.rows import metric_in, whole_tasks
-from snellen.runs.scores.blind import blind_card, measure_recipe, recipe_card
+from snellen.runs.scores import blind as blind_scores
+from snellen.runs.scores.blind import FOLDS_METHOD, blind_card, measure_recipe, recipe_card
 from snellen.suites import SUITES
-from tests.helpers.journey import colour_set, suite_of
+from tests.helpers.journey import NAMED, STRICT, colour_set, item, suite_of, task
 from tests.helpers.sets import small_set
 
 MEASURED = [name for name in SUITES if SUITES.get(name).recipes and recipe_card(SUITES.get(name), {})]
@@ -158,6 +161,90 @@ def test_a_recipe_is_measured_on_undrawn_sets(tmp_path: Path) -> None:
     assert score.value < 0.7
     built = [read_itemset(seed) for seed in tmp_path.iterdir()]
     assert len({media.sha256 for items in built for item in items.items for media in item.media()}) > 24
+
+
+class Recipe:
+    """A recipe of two training items of the task `a`, and two test items of each task; it keeps its options."""
+
+    def __init__(self) -> None:
+        self.built = list[BuildOptions]()
+
+    def build(self, options: BuildOptions) -> Any:
+        self.built.append(options)
+        cells = [("a", "train"), ("a", "test"), ("b", "test")]
+        items = [
+            item(f"{task}-{split}-{n}", [], "red", "choice", options=NAMED, task=task, split=split, group_id=f"g{n}")
+            for task, split in cells if task in options.tasks for n in range(2)
+        ]  # fmt: skip
+        return SimpleNamespace(items=items, card=SimpleNamespace(recipe={"seed": options.seed}), root=options.out)
+
+
+def test_attackers_learn_from_training_items_or_else_from_other_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """450 items are asked for: three sets of 200. Task `a` may be answered from cheap images, and `c` needs a judge."""
+    recipe: Any = Recipe()
+    fitted, rules = list[tuple[list[str], list[str]]](), list[tuple[list[int], bool]]()
+    judged = {"strict": replace(STRICT, judge=lambda item, response: item)}
+    tasks = [task(id="a", cheap_sight="a thumbnail"), task(id="b"), task(id="c", protocols=judged), task(id="d")]
+    suite = suite_of(tasks=tasks)
+    suite = replace(suite, recipes={"generated": recipe}, card=suite.card.model_copy(update={"needs_real": ("d",)}))
+
+    def measure(train: list[Item], tested: list[Item], suite: Any, attacks: Any) -> list[BlindScore]:
+        fitted.append(([each.item_id for each in train], [each.item_id for each in tested]))
+        return []
+
+    def floors(suite: Any, sets: Any, with_images: bool = False) -> list[FloorScore]:
+        rules.append(([items.card.recipe["seed"] for items in sets], with_images))
+        return [FloorScore(task="a", protocol="strict", metric="m", name=f"{with_images}", value=0.5, n=1)]
+
+    for name, stub in (("measure_blind", measure), ("_floors", floors), ("across_questions", lambda items: None)):
+        monkeypatch.setattr(blind_scores, name, stub)
+    card = measure_recipe(suite, Path("out"), BuildOptions(Path("out"), n=450, workers=3))
+    names = ("seed", "n", "tasks", "quick", "renderer", "size", "quality", "out", "workers")
+    built = [tuple(getattr(options, name) for name in names) for options in recipe.built]
+    blank, rendered = (True, suite.blind_renderer, None, "good"), (False, "mitsuba", (320, 240), "fast")
+    assert built == [
+        *((seed, 200, ("a", "b"), *blank, Path(f"out/seed-{seed}"), 3) for seed in (100, 101, 102)),
+        *((seed, 200, ("b",), *blank, Path(f"out/seed-{seed}"), 3) for seed in (200, 201, 202)),
+        *((seed, 36, ("a",), *rendered, Path(f"out/rendered/seed-{seed}"), 3) for seed in (100, 101, 102, 103)),
+    ]
+    assert all(options.allow_unmatched for options in recipe.built)
+    ((train, tested),) = fitted
+    assert train == [f"{seed}-{name}-{n}" for seed, name in (
+        *((seed, "a-train") for seed in (100, 101, 102)), *((seed, "b-test") for seed in (200, 201, 202))
+    ) for n in range(2)]  # fmt: skip
+    assert tested == [f"{seed}-{t}-test-{n}" for seed in (100, 101, 102) for t in "ab" for n in range(2)]
+    assert rules == [([100, 101, 102], False), ([100, 101, 102, 103], True)]
+    assert [floor.name for floor in card.floors] == ["False", "True"]
+    assert card.method == (
+        "generated items of suite version 1, 450 per task, from seed 100 on; attackers were fitted and chosen on "
+        "training items, or on items of other seeds; floors that read images on 144 rendered items per task"
+    )
+    pooled = blind_scores._pooled([recipe.build(recipe.built[0])])[0]
+    assert (pooled.group_id, pooled.cluster_id) == ("100-g0", "100-g0")
+
+
+def test_a_floor_of_several_sets_is_the_mean_over_their_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scores(name: str, value: float, n: int) -> FloorScore:
+        return FloorScore(task="a", protocol="strict", metric="m", name=name, value=value, n=n)
+
+    of_set = {"x": [scores("r", 0.5, 30), scores("s", 0.2, 30)], "y": [scores("r", 0.8, 10)]}
+    stub = lambda items, suite: SimpleNamespace(scores=lambda with_images: of_set[items] if with_images else [])  # noqa: E731
+    monkeypatch.setattr(blind_scores, "Floors", stub)
+    sets: Any = ["x", "y"]
+    assert list(blind_scores._floors(suite_of(), sets, True)) == [scores("r", 0.575, 40), scores("s", 0.2, 30)]
+    assert list(blind_scores._floors(suite_of(), sets)) == []
+
+
+def test_tasks_above_chance_and_those_without_enough_images_have_a_note() -> None:
+    suite = SUITES.get("combo")
+    facts: Any = {"protocol": "strict", "metric": "accuracy", "chance": 0.25, "n": 400}
+    values = {"img2text": 0.5, "text2img": 0.25, "category-building": 0.9}
+    scores = tuple(BlindScore(task=name, value=value, attack=f"by {name}", **facts) for name, value in values.items())
+    tasks = ["text2img", "img2text", "pattern-perception"]
+    above = "img2text: blind baseline 50.0 % (by img2text), chance 25.0 %"
+    few = "pattern-perception: no blind baseline, with fewer than 10 different images"
+    for method, notes in ((FOLDS_METHOD, [few, above]), ("by recipe", [above])):
+        assert blind_baseline.blind_notes(BlindCard(method=method, scores=scores), suite, tasks) == notes
 
 
 def test_a_set_of_another_source_is_measured_by_itself(combo: ItemSet) -> None:
