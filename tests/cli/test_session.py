@@ -33,7 +33,7 @@ list subjects
 list fakes
 reproduce
 reproduce ava-bench/table-5
-build combo --renderer toy --n 2 --plan
+build combo --renderer toy --n 2 --workers 1 --plan
 build vlm2-bench/gc-mat --renderer toy --size 160x120 --n 2 --workers 1 --verbose --out set
 build vlm2-bench/gc-trk --renderer toy --size 160x120 --n 2 --workers 1 --json --out other
 verify set --rebuild 2
