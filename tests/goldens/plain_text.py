@@ -1,0 +1,40 @@
+"""Values as text for goldens: sorted keys, ten significant digits, long texts and arrays as digests."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from snellen.core.hashing import sha256
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON takes it. Items, specs and other dataclasses become mappings without their empty fields."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return plain({name: part for name, part in named.items() if part not in ((), "", None) and part != {}})
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray) and value.size > 64:
+        digits = value if value.dtype.kind != "f" else np.array([float(f"{x:.6g}") + 0.0 for x in value.ravel()])
+        return f"{value.dtype.kind} {value.shape} {sha256(np.ascontiguousarray(digits).tobytes())[:12]}"
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return float(f"{value:.10g}") + 0.0
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(plain, value))
+    return value if isinstance(value, str | int | bool | None) else repr(value)
+
+
+def line(*values: Any) -> str:
+    """Values in one line."""
+    return " ".join(
+        part if isinstance(part, str) else json.dumps(plain(part), ensure_ascii=False, default=str) for part in values
+    )

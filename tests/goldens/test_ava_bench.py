@@ -1,0 +1,125 @@
+"""AVA-Bench's items, tasks, views and scores equal the goldens, for all abilities and several subjects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from snellen.core.condition import parse_conditions
+from snellen.core.hashing import sha256
+from snellen.core.item import Item, Media, View
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import kind_by_name
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import ViewContext, settle
+from snellen.runs.scores.score import score_one
+from snellen.suites import SUITES
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
+from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.counting_by_colour import counting_by_colour_item
+from snellen.suites.ava_bench.abilities.nearer_localization import nearer_localization_item
+from snellen.suites.ava_bench.abilities.ocr import ocr_item
+from snellen.suites.ava_bench.free_answer_chance import with_chance
+from snellen.suites.ava_bench.prompts import target
+from snellen.suites.ava_bench.tasks import AXES
+from tests.goldens.golden import assert_golden
+from tests.goldens.plain_text import line
+from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, item_source, one_of_each
+from tests.suites.ava_bench.test_scoring import replied
+
+SUITE = SUITES.get("ava-bench")
+CONDITIONS = ("vanilla", "look=box", "boxes=drawn", "boxes=none,format=paper", "boxes=depths,look=image")
+CONDITIONS += ("marks=queries,look=image,boxes=drawn", "order=shuffled,prompt=short", "images=grey,prompt=minimal")
+CONDITIONS += ("box_unit=pixels", "box_unit=thousandths-y-first,look=box,format=with-format", "images=none")
+REPLIES = ("7", "The answer is 14.", "B", "2. blue", "C. 5-6", "4.5", "[0.05, 0.35, 0.25, 0.55]", "[232, 20, 10]")
+REPLIES += ("[0.5, 0.6, 0.6, 0.7]", "The sign says STOP.", "ST", "Left above", "1", "2. sad", "I do not know.", "")
+PAIR = ((10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0))
+
+
+def every_item(handle: str = "7", *, image: Media, known: bool, **fields: str) -> dict[str, Item]:
+    """One item of every atomic and composite task."""
+    source = item_source(handle, image=image, known=known, **fields)
+    return {
+        **one_of_each(handle, image=image, known=known, **fields),
+        "counting-by-colour": counting_by_colour_item(source, "red", "cups", 3, 9),
+        "nearer-localization": nearer_localization_item(source, ("van", "car"), PAIR, (9.0, 7.5), "indoor"),
+    }
+
+
+def noise(media: MediaFolder) -> Media:
+    pixels = np.random.default_rng(5).integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)
+    return media.add_image(Image.fromarray(pixels))
+
+
+def shown(view: View, media: MediaFolder) -> str:
+    """What a view shows: sizes and pixels of its images, its words, and how its reply is read."""
+    images = [media.open(image) for image in view.query]
+    return line(
+        [[*image.size, sha256(np.asarray(image.convert("RGB")).tobytes())[:8]] for image in images],
+        sha256(line(view.question, view.options, view.marks, view.reply).encode())[:8],
+    )
+
+
+def test_items_and_tasks_are_as_they_were(tmp_path: Path) -> None:
+    image, lines = noise(MediaFolder(tmp_path)), list[str]()
+    for items in (
+        every_item(image=image, known=True, split="train"),
+        every_item(image=image, known=False, domain="Bird"),
+    ):
+        lines += [line(replace(item, query=())) for item in items.values()]
+    others = [
+        counting_item(item_source("8"), "cups", 21),
+        ocr_item(item_source("8"), PAIR[0], "EXIT TO THE PARKING LOT"),
+    ]
+    items = {
+        item.task: item
+        for item in with_chance([*items.values(), *others, *every_item("9", image=image, known=False).values()])
+    }
+    for name, task in SUITE.tasks.items():
+        ability, item = ability_named(name), items[name]
+        lines.append(line(name, task.kind, task.axes, task.train_split, task.split_by, task.boxes, task.cheap_sight))
+        asked = task.question_for_people and task.question_for_people(item.view())
+        lines.append(line([task.boxes_only(item)] if task.boxes_only else [], task.without_boxes, asked, item.measures))
+        about = ability.requires, ability.meaning, ability.subgroups, ability.balanced_by, ability.option_labels
+        lines.append(line(*about, ability.released.folder if ability.released else None))
+        for protocol in task.protocols.values():
+            lines.append(line(protocol.name, protocol.unreadable, protocol.threshold, protocol.tolerance))
+            for metric in protocol.metrics:
+                alone = ability.first_part_alone.score(item, metric) if ability.first_part_alone else None
+                facts = [
+                    getattr(metric, fact) for fact in ("name", "title", "unit", "worst", "best", "bounds", "share")
+                ]
+                lines.append(line(*facts, metric.decimals, metric.binary, metric.chance(item), alone))
+    assert list(ABILITIES) == list(SUITE.tasks)
+    assert_golden("ava-bench/items.txt", "\n".join(lines) + "\n")
+
+
+def test_views_of_every_task_are_as_they_were(tmp_path: Path) -> None:
+    media, lines = MediaFolder(tmp_path), list[str]()
+    image = noise(media)
+    for name in ("chat:x", "encoder:x", "head:x"):
+        card = SubjectCard(name, **kind_by_name(name))
+        for text in CONDITIONS if name != "head:x" else CONDITIONS[:2]:
+            point = settle(parse_conditions(AXES, text)[0], SUITE, card)
+            lines.append(line(f"== {name} {text}", dict(point.columns())))
+            for task, item in every_item(image=image, known=name == "chat:x").items():
+                if not SUITE.tasks[task].asks(item, point):
+                    lines.append(f"{task}: not asked")
+                    continue
+                view = item.view()
+                for transform in SUITE.tasks[task].transforms(item, ViewContext(point, [item])):
+                    view = transform(view, media, np.random.default_rng(0))
+                lines.append(f"{task}: {shown(view, media)} {target(view.reply, item.answer)}")
+    assert_golden("ava-bench/views.txt", "\n".join(lines) + "\n")
+
+
+def test_scores_of_replies_are_as_they_were(tmp_path: Path) -> None:
+    lines = []
+    for task, item in every_item(image=noise(MediaFolder(tmp_path)), known=False).items():
+        for protocol in SUITE.tasks[task].protocols.values():
+            for text in REPLIES:
+                lines.append(line(task, protocol.name, [text], score_one(item, replied(item, text), protocol)))
+    assert_golden("ava-bench/scores.txt", "\n".join(lines) + "\n")

@@ -1,0 +1,46 @@
+"""Plans, parameters and cards of generated sets equal the goldens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.build_options import BuildOptions
+from snellen.exam.items import find_recipe
+from snellen.suites import SUITES
+from tests.goldens.golden import assert_golden
+from tests.goldens.plain_text import line
+from tests.helpers.sets import small_set
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "ava-bench": [
+        {},
+        {"full": True},
+        {"n": 30, "quality": "fast", "size": (1280, 960), "workers": 3, "seed": 7},
+        {"n": 5, "quick": True, "renderer": "toy"},
+        {"n": 9, "test_only": True, "quality": "reference", "size": (320, 200)},
+        {"n": 7, "tasks": ("texture", "counting-by-colour")},
+        {"tasks": ("nearer-localization",)},
+    ],
+    "combo": [
+        {"tasks": ("pattern-perception", "text2img")},
+        {"full": True, "tasks": ("text2img",)},
+        {"n": 2, "quality": "fast", "size": (1280, 960), "workers": 3, "seed": 7},
+        {"n": 30, "test_only": True, "quality": "reference", "tasks": ("img2text", "pattern-perception")},
+        {"n": 7, "quick": True, "renderer": "toy", "balance": "paper", "settings": {"distractors": "paper"}},
+    ],
+}
+
+
+@pytest.mark.parametrize("suite", OPTIONS)
+def test_plans_parameters_and_cards_are_as_they_were(suite: str, sets_folder: Path) -> None:
+    recipe, lines = find_recipe(SUITES.get(suite), "generated"), list[str]()
+    for fields in OPTIONS[suite]:
+        options = replace(BuildOptions(Path("unused"), show_progress=False), **fields)
+        lines += [line(fields), line("plan", recipe.plan(options)), line("parameters", recipe.parameters(options))]
+    card = small_set(suite, sets_folder).card
+    lines += [line(name, getattr(card, name)) for name in ("source", "counts", "recipe", "provenance", "notes")]
+    assert_golden(f"generated/{suite}.txt", "\n".join(lines) + "\n")
