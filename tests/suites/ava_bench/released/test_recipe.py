@@ -7,6 +7,9 @@ the paper. No released file was available; the tests show that the described lay
 from __future__ import annotations
 
 import json
+import struct
+import warnings
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,8 @@ from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
 from snellen.suites.ava_bench.tasks import AXES, presented
 from snellen.suites.ava_bench.transforms import Padded
+from tests.goldens.golden import assert_golden
+from tests.goldens.plain_text import line
 from tests.suites.ava_bench.fixtures import ATOMIC, TASK_BY_NAME
 from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, TURNS, hub, image, one_each, record, shard, tree
 
@@ -274,3 +279,53 @@ def test_plans_and_parameters_name_the_files(tmp_path: Path) -> None:
         "train/OCR/train-00000-of-00001.parquet"
     }
     assert RELEASED.plan(BuildOptions(tmp_path / "out"))["items"] == {}
+
+
+def stored_png(shade: int, width: int, height: int) -> bytes:
+    """A PNG whose bytes no compressor changes, since splits and ids follow from bytes."""
+    row = b"\0" + bytes((shade, 2 * shade % 256, 255 - shade)) * width
+    chunks = (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(row * height, 0))
+    packed = [
+        struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in (*chunks, (b"IEND", b""))
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed)
+
+
+REPLIES: dict[str, tuple[str, ...]] = {
+    "localization": ("[0.25, 0.30, 0.75, 0.70]", "[0.1, 0.24, 0.9, 0.76]", "[0, 0.2, 1, 1]", "somewhere"),
+    "counting": ("41", "40.", "seven", "5", "0"),
+    "colour": ("[0, 9, 255]", "(12,34,56)", "[1, 2]"),
+    "ocr": ("STOP 51", "ABCDE", "", "twelve letters", "it is a sign of one line"),
+    "absolute-depth": ("A. 1-2", "2-3", "B", "D"),
+    "relative-depth": ("1", "2. blue", "green"),
+    "spatial": ("C", "Right above", "E"),
+}
+FIELDS: tuple[dict[str, Any], ...] = (
+    {"dataset_type": "one", "source": "x"}, {"dataset": "two"}, {"source": "three", "id": ""}, {}, {"dataset": ""},
+)  # fmt: skip
+
+
+def test_all_that_is_made_of_the_released_files_is_as_it_was(tmp_path: Path) -> None:
+    """Wide and tall images, several of each kind, records that cannot be read, a test file, and draws of some."""
+    rows = {task: [record(task, n, image=stored_png(n, 40, 24))] for n, task in enumerate(ATOMIC, 50)}
+    for task, replies in REPLIES.items():
+        for n, reply in enumerate(replies):
+            size = ((60, 30), (20, 50), (32, 32))[n % 3]
+            rows[task].append(record(task, n, reply, image=stored_png(7 * n + len(task), *size), **FIELDS[n]))
+    lines, roots = list[str](), {"hub": hub(tmp_path / "hub", rows), "tree": tree(tmp_path / "tree", rows)}
+    tree(tmp_path / "tree", {task: rows[task][:3] for task in ("counting", "ocr")}, "test")
+    for layout, fields in (
+        ("hub", {}), ("hub", {"n": 1, "seed": 4}), ("tree", {}), ("tree", {"n": 2, "tasks": ("ocr", "colour")}),
+    ):  # fmt: skip
+        options = BuildOptions(tmp_path / f"{layout}-{len(lines)}", sources={"ava": roots[layout]}, **fields)
+        lines += [line(f"== {layout}", fields), line({**RELEASED.plan(options), "bytes": "of the files"})]
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            items = built(roots[layout], options.out, **fields)
+        card, seen = items.card, layout == "hub" and not fields
+        lines += [line(card.counts, {k: v for k, v in card.recipe.items() if k != "files"}, list(card.recipe["files"]))]
+        lines += [*card.notes, *(str(warning.message).replace(str(tmp_path), "") for warning in warned)]
+        lines += [
+            line(item if seen else (item.item_id, item.split, item.answer, item.provenance)) for item in items.items
+        ]
+    assert_golden("ava-bench/released.txt", "\n".join(lines) + "\n")
