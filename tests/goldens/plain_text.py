@@ -11,12 +11,14 @@ import numpy as np
 
 from snellen.core.hashing import sha256
 
+EMPTY: tuple[Any, ...] = ((), "", None, {})
+
 
 def plain(value: Any) -> Any:
     """A value as JSON takes it. Items, specs and other dataclasses become mappings without their empty fields."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return plain({name: part for name, part in named.items() if part not in ((), "", None) and part != {}})
+        return plain({name: part for name, part in named.items() if isinstance(part, np.ndarray) or part not in EMPTY})
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, np.ndarray) and value.size > 64:
@@ -25,7 +27,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, float):
-        return float(f"{value:.10g}") + 0.0
+        return 0.0 if abs(value) < 1e-9 else float(f"{value:.10g}")
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if isinstance(value, set | frozenset):
