@@ -83,7 +83,7 @@ def test_scenes_and_cameras_measure_what_they_did() -> None:
     visible = [solid.visible_box for solid in measured.solids if solid.visible_box]
     lines += [
         line("hides", {" over ".join(pair): n for pair, n in measured.hides.items()}),
-        line(box_around(visible, 0.05, CAMERA)),
+        line(box_around(visible, 0.05, CAMERA), box_around([(30.0, 10.0, 40.0, 80.0)], 0.1, CAMERA)),
     ]
     lines.append(line("highlights", highlight_shares(scene, CAMERA, [solid.name for solid in scene.solids[:4]])))
     lines.append(line("extent", least_extent_px(RenderSpec(scene, CAMERA)), CAMERA.quarter()))

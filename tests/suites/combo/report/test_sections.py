@@ -26,6 +26,7 @@ from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.report.perceived import confusions, deciding_dimensions, described_images, read_description
 from snellen.suites.combo.report.sections import levels_name, sections
+from tests.goldens.golden import assert_golden
 from tests.helpers.sections import row_of
 
 CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
@@ -79,6 +80,14 @@ def test_every_section_exists_once_and_has_a_note(report: dict[str, ReportSectio
         assert section.note.endswith(".")
         assert section.table is None or len(section.table)
         assert section.table is None or not section.table.isna().any().any()
+
+
+def test_every_section_is_as_it_was(report: dict[str, ReportSection]) -> None:
+    lines = []
+    for section in report.values():
+        table = "" if section.table is None else section.table.to_csv(index=False, lineterminator="\n")
+        lines += [f"== {section.name}: {section.title} {section.detail}", section.note, table]
+    assert_golden("combo/sections.txt", "\n".join(lines))
 
 
 def test_levels_are_named_after_their_encoder_until_people_have_compared_them(
