@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from snellen.core.hashing import sha256
+from snellen.core.item import Item
+from snellen.core.suite import Task
 
 EMPTY: tuple[Any, ...] = ((), "", None, {})
 
@@ -40,3 +42,19 @@ def line(*values: Any) -> str:
     return " ".join(
         part if isinstance(part, str) else json.dumps(plain(part), ensure_ascii=False, default=str) for part in values
     )
+
+
+METRIC_FACTS = ("name", "title", "unit", "worst", "best", "bounds", "share", "decimals", "binary")
+
+
+def task_lines(task: Task, item: Item) -> list[str]:
+    """What is declared of a task and its metrics, with their chance for an item."""
+    asked = task.question_for_people and task.question_for_people(item.view())
+    floor = [task.boxes_only(item)] if task.boxes_only else []
+    lines = [line(task.id, task.kind, task.axes, task.train_split, task.split_by, task.boxes, task.cheap_sight)]
+    lines.append(line(floor, task.without_boxes, asked))
+    for protocol in task.protocols.values():
+        lines.append(line(protocol.name, protocol.unreadable, protocol.threshold, protocol.tolerance))
+        for metric in protocol.metrics:
+            lines.append(line(*(getattr(metric, fact) for fact in METRIC_FACTS), metric.chance(item)))
+    return lines

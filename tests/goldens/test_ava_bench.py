@@ -26,7 +26,7 @@ from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.prompts import target
 from snellen.suites.ava_bench.tasks import AXES
 from tests.goldens.golden import assert_golden
-from tests.goldens.plain_text import line
+from tests.goldens.plain_text import line, task_lines
 from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, item_source, one_of_each
 from tests.suites.ava_bench.test_scoring import replied
 
@@ -80,19 +80,11 @@ def test_items_and_tasks_are_as_they_were(tmp_path: Path) -> None:
     }
     for name, task in SUITE.tasks.items():
         ability, item = ability_named(name), items[name]
-        lines.append(line(name, task.kind, task.axes, task.train_split, task.split_by, task.boxes, task.cheap_sight))
-        asked = task.question_for_people and task.question_for_people(item.view())
-        lines.append(line([task.boxes_only(item)] if task.boxes_only else [], task.without_boxes, asked, item.measures))
         about = ability.requires, ability.meaning, ability.subgroups, ability.balanced_by, ability.option_labels
-        lines.append(line(*about, ability.released.folder if ability.released else None))
-        for protocol in task.protocols.values():
-            lines.append(line(protocol.name, protocol.unreadable, protocol.threshold, protocol.tolerance))
-            for metric in protocol.metrics:
-                alone = ability.first_part_alone.score(item, metric) if ability.first_part_alone else None
-                facts = [
-                    getattr(metric, fact) for fact in ("name", "title", "unit", "worst", "best", "bounds", "share")
-                ]
-                lines.append(line(*facts, metric.decimals, metric.binary, metric.chance(item), alone))
+        lines += [*task_lines(task, item), line(*about, ability.released and ability.released.folder, item.measures)]
+        if (first := ability.first_part_alone) is not None:
+            scores = [first.score(item, metric) for name in task.protocols for metric in task.protocols[name].metrics]
+            lines.append(line(first.description, scores))
     assert list(ABILITIES) == list(SUITE.tasks)
     assert_golden("ava-bench/items.txt", "\n".join(lines) + "\n")
 

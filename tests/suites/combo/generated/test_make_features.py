@@ -65,14 +65,17 @@ def test_a_file_of_features_has_all_that_the_levels_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "own.npz"
+    asked: list[Any] = []
     weights = np.random.default_rng(3).normal(size=(8, 20))
     monkeypatch.setattr(make_features, "load_encoder", encoder)
-    monkeypatch.setattr(make_features, "render_objects", lambda settings, workers: [settings, workers])
+    monkeypatch.setattr(make_features, "render_objects", lambda *arguments: asked.append(arguments) or [])
     monkeypatch.setattr(make_features, "encode_files", lambda *_: (table() @ weights).astype(np.float64))
     for name, count in (("PAIRS", 12), ("WHOLE_PAIRS", 5)):
         monkeypatch.setattr(make_features, name, count)
     arguments = ["--encoder", "means", "--out", str(out), "--renderer", "toy", "--quality", "fast", "--dimensions", "6"]
+    arguments += ["--workers", "3"]
     make_features.main(arguments)
+    assert asked == [(RenderSettings(renderer="toy", quality="fast"), 3)]
     printed, features = json.loads(capsys.readouterr().out), read_features(out)
     about = {name: value for name, value in printed.items() if name not in ("bytes", "features_digest")}
     rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in about.items()}
