@@ -198,6 +198,20 @@ def test_an_error_names_missing_folders_and_sources(tmp_path: Path) -> None:
     assert any("no items of localization" in note for note in built(root, tmp_path / "out").card.notes)
 
 
+def test_files_without_records_and_of_other_forms_are_named(tmp_path: Path) -> None:
+    tasks = ("ocr", "scene", "action", "colour")
+    train = tree(tmp_path / "in", {task: [record(task, 1), record(task, 2)] for task in tasks}) / "AVA-Bench" / "train"
+    (train / "OCR" / "train.json").write_text("[]")
+    (train / "Scene_Classification" / "train.json").write_text('{"id": 1}')
+    entries = json.loads((train / "Action" / "train.json").read_text())
+    (train / "Action" / "train.json").write_text("\ufeff" + json.dumps([{**entries[0], "image": 5}, entries[1]]))
+    (train / "Color" / "train.json").unlink()
+    for number in (1, 3):  # the files of a task that count from 1
+        shard(train / "Color" / f"train-{number:05d}-of-00003.parquet", [record("colour", number)])
+    texts = [refused(train.parent, tmp_path / "out", tasks=some) for some in (tasks, tasks[:3])]
+    assert_golden("ava-bench/broken.txt", "\n".join(texts).replace(str(tmp_path), "FOLDER") + "\n")
+
+
 def many_records(count: int = 120) -> list[dict[str, Any]]:
     """Records of which each three share an image."""
     return [record("counting", n, str(n % 30 + 1), image=image(n // 3, (8, 8))) for n in range(count)]
