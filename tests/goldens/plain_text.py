@@ -1,19 +1,22 @@
-"""Values as text for goldens: sorted keys, ten significant digits, long texts and arrays as digests."""
+"""Values as text for goldens: ten significant digits, many numbers as their digest."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from snellen.analysis.tables.section import ReportSection
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.suite import Task
+from tests.goldens.golden import assert_golden
 
 EMPTY: tuple[Any, ...] = ((), "", None, {})
+METRIC_FACTS = ("name", "title", "unit", "worst", "best", "bounds", "share", "decimals", "binary")
 
 
 def plain(value: Any) -> Any:
@@ -24,37 +27,51 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, np.ndarray) and value.size > 64:
-        digits = value if value.dtype.kind != "f" else np.array([float(f"{x:.6g}") + 0.0 for x in value.ravel()])
-        return f"{value.dtype.kind} {value.shape} {sha256(np.ascontiguousarray(digits).tobytes())[:12]}"
+        digits = np.array([float(f"{x:.6g}") + 0.0 for x in value.ravel()])
+        return f"{value.shape} {sha256(digits.tobytes())[:12]}"
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, float):
         return 0.0 if abs(value) < 1e-9 else float(f"{value:.10g}")
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
-    if isinstance(value, set | frozenset):
-        return sorted(map(plain, value))
     return value if isinstance(value, str | int | bool | None) else repr(value)
 
 
 def line(*values: Any) -> str:
     """Values in one line."""
-    return " ".join(
-        part if isinstance(part, str) else json.dumps(plain(part), ensure_ascii=False, default=str) for part in values
-    )
+    return " ".join(part if isinstance(part, str) else json.dumps(plain(part), ensure_ascii=False) for part in values)
 
 
-METRIC_FACTS = ("name", "title", "unit", "worst", "best", "bounds", "share", "decimals", "binary")
+def short(*values: Any) -> str:
+    """The digest of their line."""
+    return sha256(line(*values).encode())[:12]
 
 
-def task_lines(task: Task, item: Item) -> list[str]:
+def assert_rows(name: str, rows: Iterable[Any]) -> None:
+    """Texts, and tuples of values by their line, equal the golden of this name."""
+    assert_golden(name, "".join(f"{line(*row) if isinstance(row, tuple) else line(row)}\n" for row in rows))
+
+
+def task_rows(task: Task, item: Item) -> list[Any]:
     """What is declared of a task and its metrics, with their chance for an item."""
     asked = task.question_for_people and task.question_for_people(item.view())
     floor = [task.boxes_only(item)] if task.boxes_only else []
-    lines = [line(task.id, task.kind, task.axes, task.train_split, task.split_by, task.boxes, task.cheap_sight)]
-    lines.append(line(floor, task.without_boxes, asked))
+    rows: list[Any] = [
+        (task.id, task.kind, task.axes, task.train_split, task.split_by, task.boxes, task.cheap_sight),
+        (floor, task.without_boxes, asked),
+    ]
     for protocol in task.protocols.values():
-        lines.append(line(protocol.name, protocol.unreadable, protocol.threshold, protocol.tolerance))
+        rows.append((protocol.name, protocol.unreadable, protocol.threshold, protocol.tolerance))
         for metric in protocol.metrics:
-            lines.append(line(*(getattr(metric, fact) for fact in METRIC_FACTS), metric.chance(item)))
-    return lines
+            rows.append((*(getattr(metric, fact) for fact in METRIC_FACTS), metric.chance(item)))
+    return rows
+
+
+def section_rows(sections: Iterable[ReportSection]) -> list[Any]:
+    """Titles, notes and tables of sections."""
+    rows = list[Any]()
+    for section in sections:
+        table = "" if section.table is None else section.table.to_csv(index=False, lineterminator="\n")
+        rows += [f"== {section.name}: {section.title} ({section.detail})", section.note, table]
+    return rows

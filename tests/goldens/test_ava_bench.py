@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from snellen.core.condition import parse_conditions
 from snellen.core.hashing import sha256
-from snellen.core.item import Item, Media, View
+from snellen.core.item import Item, Media
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
@@ -25,8 +26,7 @@ from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.prompts import target
 from snellen.suites.ava_bench.tasks import AXES
-from tests.goldens.golden import assert_golden
-from tests.goldens.plain_text import line, task_lines
+from tests.goldens.plain_text import assert_rows, short, task_rows
 from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, item_source, one_of_each
 from tests.suites.ava_bench.test_scoring import replied
 
@@ -39,7 +39,7 @@ REPLIES += ("[0.5, 0.6, 0.6, 0.7]", "The sign says STOP.", "ST", "Left above", "
 PAIR = ((10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0))
 
 
-def every_item(handle: str = "7", *, image: Media, known: bool, **fields: str) -> dict[str, Item]:
+def every_item(handle: str = "7", *, image: Media, known: bool, **fields: Any) -> dict[str, Item]:
     """One item of every atomic and composite task."""
     source = item_source(handle, image=image, known=known, **fields)
     return {
@@ -54,64 +54,51 @@ def noise(media: MediaFolder) -> Media:
     return media.add_image(Image.fromarray(pixels))
 
 
-def shown(view: View, media: MediaFolder) -> str:
-    """What a view shows: sizes and pixels of its images, its words, and how its reply is read."""
-    images = [media.open(image) for image in view.query]
-    return line(
-        [[*image.size, sha256(np.asarray(image.convert("RGB")).tobytes())[:8]] for image in images],
-        sha256(line(view.question, view.options, view.marks, view.reply).encode())[:8],
-    )
-
-
 def test_items_and_tasks_are_as_they_were(tmp_path: Path) -> None:
-    image, lines = noise(MediaFolder(tmp_path)), list[str]()
-    for items in (
-        every_item(image=image, known=True, split="train"),
-        every_item(image=image, known=False, domain="Bird"),
-    ):
-        lines += [line(replace(item, query=())) for item in items.values()]
-    others = [
-        counting_item(item_source("8"), "cups", 21),
-        ocr_item(item_source("8"), PAIR[0], "EXIT TO THE PARKING LOT"),
-    ]
-    items = {
-        item.task: item
-        for item in with_chance([*items.values(), *others, *every_item("9", image=image, known=False).values()])
-    }
+    image, rows = noise(MediaFolder(tmp_path)), list[Any]()
+    for fields in ({"known": True, "split": "train"}, {"known": False, "domain": "Bird"}):
+        items = every_item(image=image, **fields)
+        rows += [replace(item, query=()) for item in items.values()]
+    others = [counting_item(item_source("8"), "cups", 21), ocr_item(item_source("8"), PAIR[0], "EXIT TO THE PARKING")]
+    others += every_item("9", image=image, known=False).values()
+    items = {item.task: item for item in reversed(with_chance([*items.values(), *others]))}
     for name, task in SUITE.tasks.items():
         ability, item = ability_named(name), items[name]
         about = ability.requires, ability.meaning, ability.subgroups, ability.balanced_by, ability.option_labels
-        lines += [*task_lines(task, item), line(*about, ability.released and ability.released.folder, item.measures)]
+        rows += [*task_rows(task, item), (*about, ability.released and ability.released.folder, item.measures)]
         if (first := ability.first_part_alone) is not None:
-            scores = [first.score(item, metric) for name in task.protocols for metric in task.protocols[name].metrics]
-            lines.append(line(first.description, scores))
-    assert list(ABILITIES) == list(SUITE.tasks)
-    assert_golden("ava-bench/items.txt", "\n".join(lines) + "\n")
+            metrics = [metric for protocol in task.protocols.values() for metric in protocol.metrics]
+            rows.append((first.description, [first.score(item, metric) for metric in metrics]))
+    assert_rows("ava-bench/items.txt", [*rows, list(ABILITIES)])
 
 
 def test_views_of_every_task_are_as_they_were(tmp_path: Path) -> None:
-    media, lines = MediaFolder(tmp_path), list[str]()
+    """Sizes and pixels of images, the digest of all words and of how replies are read, and the right reply."""
+    media, rows = MediaFolder(tmp_path), list[Any]()
     image = noise(media)
     for name in ("chat:x", "encoder:x", "head:x"):
-        card = SubjectCard(name, **kind_by_name(name))
+        card, items = SubjectCard(name, **kind_by_name(name)), every_item(image=image, known=name == "chat:x")
         for text in CONDITIONS if name != "head:x" else CONDITIONS[:2]:
             point = settle(parse_conditions(AXES, text)[0], SUITE, card)
-            lines.append(line(f"== {name} {text}", dict(point.columns())))
-            for task, item in every_item(image=image, known=name == "chat:x").items():
+            rows.append((f"== {name} {text}", dict(point.columns())))
+            for task, item in items.items():
                 if not SUITE.tasks[task].asks(item, point):
-                    lines.append(f"{task}: not asked")
+                    rows.append(f"{task}: not asked")
                     continue
                 view = item.view()
                 for transform in SUITE.tasks[task].transforms(item, ViewContext(point, [item])):
                     view = transform(view, media, np.random.default_rng(0))
-                lines.append(f"{task}: {shown(view, media)} {target(view.reply, item.answer)}")
-    assert_golden("ava-bench/views.txt", "\n".join(lines) + "\n")
+                pixels = [np.asarray(media.open(image).convert("RGB")) for image in view.query]
+                images = [(part.shape[1::-1], sha256(part.tobytes())[:8]) for part in pixels]
+                digest = short(view.question, view.options, view.marks, view.reply)
+                rows.append((f"{task}:", images, digest, target(view.reply, item.answer)))
+    assert_rows("ava-bench/views.txt", rows)
 
 
 def test_scores_of_replies_are_as_they_were(tmp_path: Path) -> None:
-    lines = []
+    rows = []
     for task, item in every_item(image=noise(MediaFolder(tmp_path)), known=False).items():
         for protocol in SUITE.tasks[task].protocols.values():
-            for text in REPLIES:
-                lines.append(line(task, protocol.name, [text], score_one(item, replied(item, text), protocol)))
-    assert_golden("ava-bench/scores.txt", "\n".join(lines) + "\n")
+            read = {text: score_one(item, replied(item, text), protocol) for text in REPLIES}
+            rows += [(task, protocol.name, [text], scores) for text, scores in read.items()]
+    assert_rows("ava-bench/scores.txt", rows)

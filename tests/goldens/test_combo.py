@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from snellen.core.item import Montage, Part
 from snellen.core.response import Response
@@ -13,7 +15,7 @@ from snellen.suites.combo.questions.perception import QUESTIONS, names, option_v
 from snellen.suites.combo.scoring import chain_judgement
 from tests.goldens.golden import assert_golden
 from tests.goldens.house import calls_text
-from tests.goldens.plain_text import line, task_lines
+from tests.goldens.plain_text import assert_rows, task_rows
 from tests.helpers.sets import small_set
 
 SETTINGS = (
@@ -25,14 +27,10 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def words(parts: tuple[Part, ...]) -> str:
-    """Parts with images as their number in a montage, or 1."""
-    return line(
-        [
-            p if isinstance(p, str) else (len(p.images), p.columns, p.labels) if isinstance(p, Montage) else 1
-            for p in parts
-        ]
-    )
+def words(parts: Sequence[Part]) -> list[Any]:
+    """Texts, and of a montage its images, columns and labels."""
+    layouts = [(len(p.images), p.columns, p.labels) if isinstance(p, Montage) else p for p in parts]
+    return [part if isinstance(part, str | tuple) else "IMAGE" for part in layouts]
 
 
 def test_calls_under_several_settings_are_as_they_were(sets_folder: Path, tmp_path: Path) -> None:
@@ -41,25 +39,22 @@ def test_calls_under_several_settings_are_as_they_were(sets_folder: Path, tmp_pa
 
 
 def test_tasks_and_later_calls_are_as_they_were(sets_folder: Path) -> None:
-    items, lines = small_set("combo", sets_folder), list[str]()
+    items, rows = small_set("combo", sets_folder), list[Any]()
     for name, task in SUITES.get("combo").tasks.items():
-        of_task = [item for item in items.task(name) if item.split == "test"]
-        lines += [*task_lines(task, of_task[0]), line([item.factors for item in of_task[:3]])]
+        tested = [item for item in items.task(name) if item.split == "test"]
+        rows += [*task_rows(task, tested[0]), [item.factors for item in tested[:3]]]
     item = items.task("category-building")[1]
     view = item.view()
-    captioned = replace(
-        view, support=tuple(replace(demo, caption=f"caption {n}") for n, demo in enumerate(view.support))
-    )
+    captioned = replace(view, support=tuple(replace(d, caption=f"caption {n}") for n, d in enumerate(view.support)))
     bare = replace(view, query=(), support=())
     for prompt in ("full", "short", "minimal"):
-        lines.append(words(classify_parts(prompt)(captioned, "the last description")))
+        rows.append(words(classify_parts(prompt)(captioned, "the last description")))
         for single in (True, False):
-            lines += [words(category_parts(prompt, single, think=single)(each)) for each in (view, bare)]
+            rows += [words(category_parts(prompt, single, think=single)(each)) for each in (view, bare)]
     reply = Response("r-1", "own:x", "f", item.item_id, item.task, "vanilla", 0, "ok", "I think B.", "", view.reply, ())
-    lines.append(line(replace(chain_judgement(item, reply), query=(), support=())))
-    lines += [line([(demo.answer, demo.caption, len(demo.media)) for demo in chain_judgement(item, reply).support])]
-    shown = next(iter(items.task("pattern-perception")[0].latent["shows"].values()))
+    judged = chain_judgement(item, reply)
+    rows += [replace(judged, query=(), support=()), [(d.answer, d.caption, len(d.media)) for d in judged.support]]
     for question, dimension in QUESTIONS.items():
-        options = option_values(dimension, {**shown, "shape/primary": "cube", "shape/secondary": "cone"})
-        lines.append(line(question, {option: names(dimension, option) for option in options}))
-    assert_golden("combo/tasks.txt", "\n".join(lines) + "\n")
+        options = option_values(dimension, {"shape/primary": "cube", "shape/secondary": "cone"})
+        rows.append((question, {option: names(dimension, option) for option in options}))
+    assert_rows("combo/tasks.txt", rows)

@@ -11,8 +11,7 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.exam.items import find_recipe
 from snellen.suites import SUITES
-from tests.goldens.golden import assert_golden
-from tests.goldens.plain_text import line
+from tests.goldens.plain_text import assert_rows
 from tests.helpers.sets import small_set
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
@@ -37,10 +36,10 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("suite", OPTIONS)
 def test_plans_parameters_and_cards_are_as_they_were(suite: str, sets_folder: Path) -> None:
-    recipe, lines = find_recipe(SUITES.get(suite), "generated"), list[str]()
+    recipe, rows = find_recipe(SUITES.get(suite), "generated"), list[Any]()
     for fields in OPTIONS[suite]:
         options = replace(BuildOptions(Path("unused"), show_progress=False), **fields)
-        lines += [line(fields), line("plan", recipe.plan(options)), line("parameters", recipe.parameters(options))]
+        rows += [fields, ("plan", recipe.plan(options)), ("parameters", recipe.parameters(options))]
     card = small_set(suite, sets_folder).card
-    lines += [line(name, getattr(card, name)) for name in ("source", "counts", "recipe", "provenance", "notes")]
-    assert_golden(f"generated/{suite}.txt", "\n".join(lines) + "\n")
+    rows += [(name, getattr(card, name)) for name in ("source", "counts", "recipe", "provenance", "notes")]
+    assert_rows(f"generated/{suite}.txt", rows)

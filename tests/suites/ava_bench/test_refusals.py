@@ -56,10 +56,8 @@ def test_contradictory_abilities_are_refused(ability: Ability, changes: dict[str
 def test_views_of_several_images_have_no_boxes(transform: Any) -> None:
     view = one_of_each()["colour"].view()
     for count, query in ((0, ()), (2, view.query * 2)):
-        assert_refused(
-            lambda query=query: transform(replace(view, query=query), NOTHING, RNG),
-            f"item colour-7: {count} images; ava-bench asks about one",
-        )
+        call = partial(transform, replace(view, query=query), NOTHING, RNG)
+        assert_refused(call, f"item colour-7: {count} images; ava-bench asks about one")
 
 
 def test_there_are_as_many_letters_as_in_the_alphabet() -> None:

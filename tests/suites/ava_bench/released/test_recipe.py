@@ -33,8 +33,7 @@ from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
 from snellen.suites.ava_bench.tasks import AXES, presented
 from snellen.suites.ava_bench.transforms import Padded
-from tests.goldens.golden import assert_golden
-from tests.goldens.plain_text import line
+from tests.goldens.plain_text import assert_rows
 from tests.suites.ava_bench.fixtures import ATOMIC, TASK_BY_NAME
 from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, TURNS, hub, image, one_each, record, shard, tree
 
@@ -209,7 +208,7 @@ def test_files_without_records_and_of_other_forms_are_named(tmp_path: Path) -> N
     for number in (1, 3):  # the files of a task that count from 1
         shard(train / "Color" / f"train-{number:05d}-of-00003.parquet", [record("colour", number)])
     texts = [refused(train.parent, tmp_path / "out", tasks=some) for some in (tasks, tasks[:3])]
-    assert_golden("ava-bench/broken.txt", "\n".join(texts).replace(str(tmp_path), "FOLDER") + "\n")
+    assert_rows("ava-bench/broken.txt", [text.replace(str(tmp_path), "FOLDER") for text in texts])
 
 
 def many_records(count: int = 120) -> list[dict[str, Any]]:
@@ -326,20 +325,17 @@ def test_all_that_is_made_of_the_released_files_is_as_it_was(tmp_path: Path) -> 
         for n, reply in enumerate(replies):
             size = ((60, 30), (20, 50), (32, 32))[n % 3]
             rows[task].append(record(task, n, reply, image=stored_png(7 * n + len(task), *size), **FIELDS[n]))
-    lines, roots = list[str](), {"hub": hub(tmp_path / "hub", rows), "tree": tree(tmp_path / "tree", rows)}
+    lines, roots = list[Any](), {"hub": hub(tmp_path / "hub", rows), "tree": tree(tmp_path / "tree", rows)}
     tree(tmp_path / "tree", {task: rows[task][:3] for task in ("counting", "ocr")}, "test")
-    for layout, fields in (
-        ("hub", {}), ("hub", {"n": 1, "seed": 4}), ("tree", {}), ("tree", {"n": 2, "tasks": ("ocr", "colour")}),
-    ):  # fmt: skip
-        options = BuildOptions(tmp_path / f"{layout}-{len(lines)}", sources={"ava": roots[layout]}, **fields)
-        lines += [line(f"== {layout}", fields), line({**RELEASED.plan(options), "bytes": "of the files"})]
+    draws: list[dict[str, Any]] = [{}, {"n": 1, "seed": 4}, {}, {"n": 2, "tasks": ("ocr", "colour")}]
+    for number, (layout, fields) in enumerate(zip(("hub", "hub", "tree", "tree"), draws, strict=True)):
+        options = BuildOptions(tmp_path / str(number), sources={"ava": roots[layout]}, **fields)
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             items = built(roots[layout], options.out, **fields)
-        card, seen = items.card, layout == "hub" and not fields
-        lines += [line(card.counts, {k: v for k, v in card.recipe.items() if k != "files"}, list(card.recipe["files"]))]
-        lines += [*card.notes, *(str(warning.message).replace(str(tmp_path), "") for warning in warned)]
-        lines += [
-            line(item if seen else (item.item_id, item.split, item.answer, item.provenance)) for item in items.items
-        ]
-    assert_golden("ava-bench/released.txt", "\n".join(lines) + "\n")
+        recipe = {**items.card.recipe, "files": list(items.card.recipe["files"])}
+        lines += [layout, fields, {**RELEASED.plan(options), "bytes": ""}, items.card.counts, recipe]
+        lines += [*items.card.notes, *(str(warning.message).replace(str(tmp_path), "") for warning in warned)]
+        of_item = [(item.item_id, item.split, item.answer, item.provenance) for item in items.items]
+        lines += of_item if number else items.items
+    assert_rows("ava-bench/released.txt", lines)

@@ -26,7 +26,7 @@ from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.report.perceived import confusions, deciding_dimensions, described_images, read_description
 from snellen.suites.combo.report.sections import levels_name, sections
-from tests.goldens.golden import assert_golden
+from tests.goldens.plain_text import assert_rows, section_rows
 from tests.helpers.sections import row_of
 
 CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
@@ -83,11 +83,7 @@ def test_every_section_exists_once_and_has_a_note(report: dict[str, ReportSectio
 
 
 def test_every_section_is_as_it_was(report: dict[str, ReportSection]) -> None:
-    lines = []
-    for section in report.values():
-        table = "" if section.table is None else section.table.to_csv(index=False, lineterminator="\n")
-        lines += [f"== {section.name}: {section.title} {section.detail}", section.note, table]
-    assert_golden("combo/sections.txt", "\n".join(lines))
+    assert_rows("combo/sections.txt", section_rows(report.values()))
 
 
 def test_levels_are_named_after_their_encoder_until_people_have_compared_them(
