@@ -55,11 +55,11 @@ def assert_rows(name: str, rows: Iterable[Any]) -> None:
 
 def task_rows(task: Task, item: Item) -> list[Any]:
     """What is declared of a task and its metrics, with their chance for an item."""
-    asked = task.question_for_people and task.question_for_people(item.view())
+    question = task.question_for_people and task.question_for_people(item.view())
     floor = [task.boxes_only(item)] if task.boxes_only else []
     rows: list[Any] = [
         (task.id, task.kind, task.axes, task.train_split, task.split_by, task.boxes, task.cheap_sight),
-        (floor, task.without_boxes, asked),
+        (floor, task.without_boxes, question),
     ]
     for protocol in task.protocols.values():
         rows.append((protocol.name, protocol.unreadable, protocol.threshold, protocol.tolerance))

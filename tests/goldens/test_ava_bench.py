@@ -31,10 +31,25 @@ from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, item_source, one_of_e
 from tests.suites.ava_bench.test_scoring import replied
 
 SUITE = SUITES.get("ava-bench")
-CONDITIONS = ("vanilla", "look=box", "boxes=drawn", "boxes=none,format=paper", "boxes=depths,look=image")
+CONDITIONS: tuple[str, ...] = (
+    "vanilla",
+    "look=box",
+    "boxes=drawn",
+    "boxes=none,format=paper",
+    "boxes=depths,look=image",
+)
 CONDITIONS += ("marks=queries,look=image,boxes=drawn", "order=shuffled,prompt=short", "images=grey,prompt=minimal")
 CONDITIONS += ("box_unit=pixels", "box_unit=thousandths-y-first,look=box,format=with-format", "images=none")
-REPLIES = ("7", "The answer is 14.", "B", "2. blue", "C. 5-6", "4.5", "[0.05, 0.35, 0.25, 0.55]", "[232, 20, 10]")
+REPLIES: tuple[str, ...] = (
+    "7",
+    "The answer is 14.",
+    "B",
+    "2. blue",
+    "C. 5-6",
+    "4.5",
+    "[0.05, 0.35, 0.25, 0.55]",
+    "[232, 20, 10]",
+)
 REPLIES += ("[0.5, 0.6, 0.6, 0.7]", "The sign says STOP.", "ST", "Left above", "1", "2. sad", "I do not know.", "")
 PAIR = ((10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0))
 
@@ -56,8 +71,8 @@ def noise(media: MediaFolder) -> Media:
 
 def test_items_and_tasks_are_as_they_were(tmp_path: Path) -> None:
     image, rows = noise(MediaFolder(tmp_path)), list[Any]()
-    for fields in ({"known": True, "split": "train"}, {"known": False, "domain": "Bird"}):
-        items = every_item(image=image, **fields)
+    for known, fields in ((True, {"split": "train"}), (False, {"domain": "Bird"})):
+        items = every_item(image=image, known=known, **fields)
         rows += [replace(item, query=()) for item in items.values()]
     others = [counting_item(item_source("8"), "cups", 21), ocr_item(item_source("8"), PAIR[0], "EXIT TO THE PARKING")]
     others += every_item("9", image=image, known=False).values()

@@ -37,7 +37,7 @@ from tests.goldens.plain_text import assert_rows
 
 KINDS = (Material("metal", "yellow"), Material("rubber", "purple"), Material("glass"), Material("wood"))
 PLACES = [(0.9 * n - 2.4, 0.8 * (n % 2), 0.7 + 0.1 * n) for n in range(6)]
-POSES = [Pose(place, turn((n, 1, 2), 35.0 * n), 0.9, (1.0, 0.7, 1.2)) for n, place in enumerate(PLACES)]
+POSES = [Pose(position_m, turn((n, 1, 2), 35.0 * n), 0.9, (1.0, 0.7, 1.2)) for n, position_m in enumerate(PLACES)]
 BEHIND = Solid("behind", "sphere", KINDS[0], Pose((3.0, -9.0, 3.0)))
 SOLIDS = [Solid(f"{shape} {n}", shape, KINDS[n % 4], POSES[n]) for n, shape in enumerate((*SHAPES, "cube"))]
 LIGHTS = (
@@ -58,11 +58,11 @@ FEW = replace(SCENE, solids=SCENE.solids[:3])
 
 def test_scenes_and_cameras_measure_what_they_did() -> None:
     measured, point = scenes.truth(SCENE, CAMERA), np.array([1.0, -2.0, 0.5])
-    seen = [solid.visible_box for solid in measured.solids if solid.visible_box]
+    boxes = [solid.visible_box for solid in measured.solids if solid.visible_box]
     rows: list[Any] = [replace(solid, mask=np.argwhere(solid.mask).sum(axis=0)) for solid in measured.solids]
     rows += [
         {" over ".join(pair): pixels for pair, pixels in measured.hides.items()},
-        (scenes.box_around(seen, 0.05, CAMERA), scenes.box_around([(30.0, 10.0, 40.0, 80.0)], 0.1, CAMERA)),
+        (scenes.box_around(boxes, 0.05, CAMERA), scenes.box_around([(30.0, 10.0, 40.0, 80.0)], 0.1, CAMERA)),
         highlight_shares(SCENE, CAMERA, [solid.name for solid in SOLIDS[:4]]),
         (least_extent_px(RenderSpec(SCENE, CAMERA)), CAMERA.quarter()),
         (shapes.bounds(SCENE.solids), shapes.lowest_m(SCENE.solids), shapes.radius_about(SCENE.solids, point)),
@@ -99,15 +99,21 @@ def test_appearances_and_flat_images_are_as_they_were() -> None:
     assert_rows("stimuli/appearances.txt", rows)
 
 
+def index_sums(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.asarray(np.argwhere(mask).sum(axis=0))
+
+
 def test_regions_of_images_are_as_they_were() -> None:
     floor, glass = np.ones((50, 70), np.float32), np.zeros((50, 70), np.float32)
     floor[20:28, 30:37], glass[22:27, 33:36] = 0.5, 0.1
-    mask, sums = floor < 1, lambda part: np.argwhere(part).sum(axis=0)
+    mask = floor < 1
     ramp = np.add.outer(np.arange(50) * 0.3, np.arange(70) ** 1.5).astype(np.float32)[..., None]
-    found = [regions.find_regions(floor, glass, is_smooth=is_smooth) for is_smooth in (True, False)]
-    rows: list[Any] = [tuple(map(sums, (part.glass, part.solid, part.floor, part.far, part.near))) for part in found]
+    both = [regions.find_regions(floor, glass, is_smooth=is_smooth) for is_smooth in (True, False)]
+    rows: list[Any] = [
+        tuple(map(index_sums, (part.glass, part.solid, part.floor, part.far, part.near))) for part in both
+    ]
     rows.append([(int(part.start), int(part.stop)) for part in regions.crop(mask)])
-    rows.append(([regions.near_px(height) for height in (90, 301, 345, 480, 960)], sums(regions.grown(mask, 3))))
+    rows.append(([regions.near_px(height) for height in (90, 301, 345, 480, 960)], index_sums(regions.grown(mask, 3))))
     rows.append(regions.near_weight(regions.grown(mask, 9))[8:40:2, 33].astype(float).round(5))
     rows.append(regions.enlarged(regions.blocks(ramp), 50, 70)[::7, ::11, 0].astype(float).round(3))
     assert_rows("stimuli/regions.txt", rows)
@@ -128,11 +134,11 @@ def test_facts_about_renderers_are_as_they_were(monkeypatch: pytest.MonkeyPatch,
     for variant, llvm in (("llvm_ad_rgb", "/somewhere/libLLVM.so.19"), ("scalar_rgb", None)):
         for fields in settings:
             chosen = RenderSettings(**fields)
-            drawn = engine.Engine(chosen.renderer, variant, llvm, (("mitsuba", "3.9"), ("scene", "2")))
-            monkeypatch.setattr(engine, "find_engine", lambda settings, drawn=drawn: drawn)
+            renderer = engine.Engine(chosen.renderer, variant, llvm, (("mitsuba", "3.9"), ("scene", "2")))
+            monkeypatch.setattr(engine, "find_engine", lambda settings, renderer=renderer: renderer)
             rows.append((fields, [engine.renderer_info(chosen, workers=workers) for workers in (1, 2)]))
             rows.append(
-                [image_cache._name(each, scenes.to_json(each.scene), chosen, drawn) for each in (spec, one_lamp)]
+                [image_cache._name(each, scenes.to_json(each.scene), chosen, renderer) for each in (spec, one_lamp)]
             )
             rows.append(sha256(image_recipe(spec, chosen).encode()))
     assert_rows("stimuli/renderers.txt", rows)

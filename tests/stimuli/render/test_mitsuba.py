@@ -261,7 +261,7 @@ def varied_scene(floor: Floor, lights: int) -> Scene:
     kinds = [Material("rubber", "red"), Material("metal", "green"), Material("wood"), Material("glass")]
     kinds.append(Material("rubber", "blue"))
     poses = [Pose((1.3 * n - 2.6, 0.4 * (n % 3), 0.75), turn((1, n, 1), 40.0 * n), 0.8, (1, 0.8, 1)) for n in range(5)]
-    solids = [Solid(shape, shape, *rest) for shape, *rest in zip(SHAPES, kinds, poses, strict=True)]
+    solids = [Solid(shape, shape, kind, pose) for shape, kind, pose in zip(SHAPES, kinds, poses, strict=True)]
     lamps = (
         AreaLight((4.0, -5.0, 6.0), (0.5, 0.0, 0.0), 2.0, (20.0, 12.0, 6.0)),
         AreaLight((-5.0, 2.0, 5.0), (0.0, 1.0, 0.5), 1.0, (4.0, 9.0, 16.0)),

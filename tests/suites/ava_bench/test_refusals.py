@@ -70,7 +70,7 @@ def test_there_are_as_many_letters_as_in_the_alphabet() -> None:
 
 def test_draws_without_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = table_contents.draw_contents(1, np.random.default_rng(0))[0]
-    shown = display_scenes.draw_contents(1, np.random.default_rng(0))[0]
+    display = display_scenes.draw_contents(1, np.random.default_rng(0))[0]
     monkeypatch.setattr(display_scenes, "BORDER_SHARE", 0.5)
     monkeypatch.setattr(display_scenes, "_TRIES", 3)
     monkeypatch.setattr(tabletop_scenes, "_STARTS", 0)
@@ -78,7 +78,7 @@ def test_draws_without_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(table_contents, "_TRIES", 3)
     refused: list[tuple[Callable[[], object], str]] = [
         (lambda: tabletop_scenes.draw_table(content, 5, 0, "test", (240, 180)), "table 5 (test) in 0 attempts; give"),
-        (lambda: display_scenes.draw_display(shown, 6, 0, "test", (240, 180)), "no draw out of 3 keeps the things of"),
+        (lambda: display_scenes.draw_display(display, 6, 0, "test", (240, 180)), "no draw out of 3 keeps the things"),
         (lambda: table_contents.draw_contents(2, np.random.default_rng(0)), "no counts of at most 3 things per table"),
         (lambda: released_form("nearer-localization"), "ava-bench/nearer-localization: was not released"),
         (lambda: colour_item(item_source(), BOX, (1, 2)), "is not an sRGB colour"),
@@ -92,8 +92,10 @@ def test_a_table_with_too_few_candidates_is_refused() -> None:
     tables: list[Any] = ["ab", "c"]
     turns = [ItemSlot(table, slot, item_source()) for slot in (0, 1) for table in tables]
 
-    def found(table: Any) -> list[tuple[str, dict[str, str]]]:
+    def candidates(table: Any) -> list[tuple[str, dict[str, str]]]:
         return [(letter, {"letter": letter}) for letter in table]
 
-    assert sorted(evenly_chosen("new", turns[:3], found, {"letter": 3}, RNG)) == ["a", "b", "c"]
-    assert_refused(lambda: evenly_chosen("new", turns, found, {"letter": 3}, RNG), "too few candidates for new; give")
+    assert sorted(evenly_chosen("new", turns[:3], candidates, {"letter": 3}, RNG)) == ["a", "b", "c"]
+    assert_refused(
+        lambda: evenly_chosen("new", turns, candidates, {"letter": 3}, RNG), "too few candidates for new; give"
+    )

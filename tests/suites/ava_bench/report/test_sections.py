@@ -260,8 +260,8 @@ def test_every_section_of_a_rich_run_is_as_it_was() -> None:
                 return None
             others = [other for other in items if other.task == item.task]
             right = int(item.cluster_id) in images
-            shown = item if right else others[others.index(item) - 1]
-            return item.view().reply.write(shown.answer if right or item.task != "spatial" else "Right above")
+            answered = item if right else others[others.index(item) - 1]
+            return item.view().reply.write(answered.answer if right or item.task != "spatial" else "Right above")
 
         return reply
 

@@ -34,9 +34,9 @@ def test_contents_and_cameras_are_as_they_were() -> None:
         *({word: short(spec) for word, spec in terms().items()} for terms in (term_scenes, combo_terms)),
     ]
     for kind in ("plank", "egg", "lampshade"):
-        thing = TableObject(kind, (0.4, 0.7), 25.0, 0.2)
-        rows.append((thing.centre(0.5), thing.inner_box(0.5, VIEW), thing.outer_box(0.5, VIEW)))
-        rows.append((thing.least_scale(0.02, VIEW), thing.scale_for(0.02, VIEW)))
+        table_object = TableObject(kind, (0.4, 0.7), 25.0, 0.2)
+        rows.append((table_object.centre(0.5), table_object.inner_box(0.5, VIEW), table_object.outer_box(0.5, VIEW)))
+        rows.append((table_object.least_scale(0.02, VIEW), table_object.scale_for(0.02, VIEW)))
     boxes = (10.0, 10.0, 20.0, 30.0), (20.0, 35.0, 40.0, 50.0), (22.0, 12.0, 30.0, 20.0)
     for gap in (0.0, 2.0, 5.1):
         pairs = [(boxes[n], boxes[n - 1]) for n in range(3)]
@@ -56,11 +56,19 @@ def test_tables_and_displays_are_as_they_were(drawn_tables: list[Table], drawn_d
         pairs = [(near.number, far.number, levels) for (near, far), levels in tabletop_pairs(truth)]
         rows.append((coloured_groups(table), short(pairs), [table.least_px(kind) for kind in table.counted]))
     for display in drawn_displays:
-        shown = display_truth(display, {})
-        rows.append((short(display.shot), [short(shot) for shot in display.close_ups], shown.plates))
-        rows.append([shown.toy_px(toy) for toy in display_scenes.TOYS])
+        truth_of_display = display_truth(display, {})
+        rows.append((short(display.shot), [short(shot) for shot in display.close_ups], truth_of_display.plates))
+        rows.append([truth_of_display.toy_px(toy) for toy in display_scenes.TOYS])
         rows.append(
-            [(shown.letters_px(n), shown.stripe_px(n), shown.tower_px(n), shown.tower_px(n, 1)) for n in range(3)]
+            [
+                (
+                    truth_of_display.letters_px(n),
+                    truth_of_display.stripe_px(n),
+                    truth_of_display.tower_px(n),
+                    truth_of_display.tower_px(n, 1),
+                )
+                for n in range(3)
+            ]
         )
     assert_rows("ava-bench/scenes.txt", rows)
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -26,13 +27,13 @@ def encoder(name: str) -> Any:
 
 def test_one_view_of_each_object_is_drawn_and_encoded_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In batches of two of five images."""
-    numbers, drawn = (4, 0, 2, 1, 3), list[Any]()
+    numbers, renders = (4, 0, 2, 1, 3), list[Any]()
     paths = [tmp_path / f"{n}.png" for n in numbers]
     for path in paths:
         Image.new("RGB", (4, 3), (int(path.stem), 10, 250 - int(path.stem))).save(path)
 
     def render(*arguments: Any, **options: Any) -> list[Path]:
-        drawn.extend((*arguments, options["workers"]))
+        renders.extend((*arguments, options["workers"]))
         return paths
 
     monkeypatch.setattr(make_features, "OBJECTS", 3)
@@ -42,7 +43,7 @@ def test_one_view_of_each_object_is_drawn_and_encoded_in_order(tmp_path: Path, m
     toy = RenderSettings(renderer="toy")
     encoded = make_features.encode_files("means", make_features.render_objects(toy, 2), 2, batch_size=2)
     assert encoded.tolist() == [[n, 10, 250 - n] for n in numbers]
-    assert drawn == [[object_spec(n, 0, 0, (160, 120)) for n in range(3)], toy, tmp_path / "renders", 2]
+    assert renders == [[object_spec(n, 0, 0, (160, 120)) for n in range(3)], toy, tmp_path / "renders", 2]
 
 
 def test_components_keep_most_of_the_variance_and_are_rounded() -> None:
@@ -57,17 +58,17 @@ def test_components_keep_most_of_the_variance_and_are_rounded() -> None:
 def test_a_file_of_features_has_all_that_the_levels_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, asked = tmp_path / "own.npz", list[Any]()
+    out, render = tmp_path / "own.npz", Mock(return_value=[])
     weights = np.random.default_rng(3).normal(size=(8, 20))
     monkeypatch.setattr(make_features, "load_encoder", encoder)
-    monkeypatch.setattr(make_features, "render_objects", lambda *arguments: asked.append(arguments) or [])
+    monkeypatch.setattr(make_features, "render_objects", render)
     monkeypatch.setattr(make_features, "encode_files", lambda *_: (table() @ weights).astype(np.float64))
     for name, count in (("PAIRS", 12), ("WHOLE_PAIRS", 5)):
         monkeypatch.setattr(make_features, name, count)
     options = {"encoder": "means", "out": out, "renderer": "toy", "quality": "fast", "dimensions": 6, "workers": 3}
     arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     make_features.main(arguments)
-    assert asked == [(RenderSettings(renderer="toy", quality="fast"), 3)]
+    render.assert_called_once_with(RenderSettings(renderer="toy", quality="fast"), 3)
     printed, features = json.loads(capsys.readouterr().out), read_features(out)
     assert printed.pop("bytes") == out.stat().st_size
     assert (features.values.shape, features.encoder, features.about) == ((9504, 6), "means", printed)

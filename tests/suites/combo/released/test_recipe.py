@@ -119,6 +119,6 @@ def test_all_that_is_made_of_a_table_is_as_it_was(tmp_path: Path) -> None:
     more.append({**LINES[3], "image": "8.png", "options": ["1.png", "2.png"], "answer": "1.png"})
     items = build(tmp_path, [*LINES, *more])
     text = line([*items.items, items.card.notes, items.card.counts])
-    for place, name in enumerate(dict.fromkeys(image.sha256 for item in items.items for image in item.media())):
-        text = text.replace(name, f"IMAGE-{place}")
+    for number, name in enumerate(dict.fromkeys(image.sha256 for item in items.items for image in item.media())):
+        text = text.replace(name, f"IMAGE-{number}")
     assert_rows("combo/released.txt", text.split('}, {"item_id"'))
