@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from snellen.analysis.tables.section import ReportSection
 from snellen.core.hashing import sha256
@@ -75,3 +76,19 @@ def section_rows(sections: Iterable[ReportSection]) -> list[Any]:
         table = "" if section.table is None else section.table.to_csv(index=False, lineterminator="\n")
         rows += [f"== {section.name}: {section.title} ({section.detail})", section.note, table]
     return rows
+
+
+def figure_rows(figure: Figure) -> list[Any]:
+    """What each panel of a figure draws: words, ends of lines, shades."""
+    rows = list[Any]()
+    for axes in figure.axes:
+        words = axes.get_title(), axes.get_xlabel(), axes.get_ylabel(), [text.get_text() for text in axes.texts]
+        ticks = [[label.get_text() for label in labels] for labels in (axes.get_xticklabels(), axes.get_yticklabels())]
+        legend = [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+        rows.append((axes.get_visible(), words, ticks, legend))
+        rows += [
+            (curve.get_label(), *curve.get_data(), curve.get_linestyle(), curve.get_color()) for curve in axes.lines
+        ]
+        rows += [np.asarray(marks.get_offsets()).round(6).tolist() for marks in axes.collections]
+        rows += [np.asarray(image.get_array()).round(6).tolist() for image in axes.images]
+    return [*rows, [text.get_text() for legend in figure.legends for text in legend.get_texts()]]
