@@ -84,7 +84,8 @@ def figure_rows(figure: Figure) -> list[Any]:
     for axes in figure.axes:
         words = axes.get_title(), axes.get_xlabel(), axes.get_ylabel(), [text.get_text() for text in axes.texts]
         ticks = [[label.get_text() for label in labels] for labels in (axes.get_xticklabels(), axes.get_yticklabels())]
-        legend = [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+        key = axes.get_legend()
+        legend = [text.get_text() for text in key.get_texts()] if key is not None else []
         rows.append((axes.get_visible(), words, ticks, legend))
         rows += [
             (curve.get_label(), *curve.get_data(), curve.get_linestyle(), curve.get_color()) for curve in axes.lines

@@ -314,7 +314,8 @@ REPLIES: dict[str, tuple[str, ...]] = {
     "spatial": ("C", "Right above", "E"),
 }
 FIELDS: tuple[dict[str, Any], ...] = (
-    {"dataset_type": "one", "source": "x"}, {"dataset": "two"}, {"source": "three", "id": ""}, {}, {"dataset": ""},
+    {"source": "x", "dataset": "y", "dataset_type": "one"}, {"source": "x", "dataset": "two"},
+    {"source": "three", "id": ""}, {}, {"dataset": ""},
 )  # fmt: skip
 
 
@@ -336,6 +337,6 @@ def test_all_that_is_made_of_the_released_files_is_as_it_was(tmp_path: Path) -> 
         recipe = {**items.card.recipe, "files": list(items.card.recipe["files"])}
         lines += [layout, fields, {**RELEASED.plan(options), "bytes": ""}, items.card.counts, recipe]
         lines += [*items.card.notes, *(str(warning.message).replace(str(tmp_path), "") for warning in warned)]
-        of_item = [(item.item_id, item.split, item.answer, item.provenance) for item in items.items]
+        of_item = [(item.item_id, item.split, item.answer, item.factors, item.provenance) for item in items.items]
         lines += of_item if number else items.items
     assert_rows("ava-bench/released.txt", lines)
