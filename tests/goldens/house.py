@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -96,11 +97,12 @@ def outputs(items: ItemSet, folder: Path) -> dict[str, str]:
     }
 
 
-def calls_text(items: ItemSet, folder: Path) -> str:
-    """What is sent first under every setting: per task the number of calls and the digest of all, and the first one's
-    words."""
+def calls_text(items: ItemSet, folder: Path, settings: Sequence[str] = ()) -> str:
+    """What is sent first under every setting, or under these: per task the number of calls and the digest of all, and
+    the first one's words."""
     suite, media, sections = suite_of(items), MediaFolder(folder, items.media), list[str]()
-    for setting in ("vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:])):
+    every = ("vanilla", *(f"{axis.name}={value}" for axis in suite.axes for value in axis.values[1:]))
+    for setting in settings or every:
         (condition,), by_task = parse_conditions(suite.axes, setting), dict[str, list[Call]]()
         try:
             for call in first_calls(items, suite, condition, SubjectCard("someone"), media, seed=SEED):

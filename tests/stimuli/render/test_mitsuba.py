@@ -1,6 +1,8 @@
 """Ray-traced images: one tiny smoke test in every run, the rest slow."""
 
 import importlib.util
+import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +18,9 @@ from snellen.stimuli.render import RenderSettings, render_images
 from snellen.stimuli.render.engine import Quality, find_engine
 from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import (
+    SHAPES,
     Appearance,
+    AreaLight,
     Camera,
     Composite,
     Dome,
@@ -30,9 +34,11 @@ from snellen.stimuli.scenes import (
     composite_scene,
     random_camera,
     truth,
+    turn,
 )
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.scenes.shapes import unit_mesh
+from tests.goldens.golden import FOLDER
 
 # Not by importing it: mitsuba selects its LLVM on import, and only the renderer knows a working one.
 pytestmark = pytest.mark.skipif(
@@ -248,3 +254,36 @@ def test_a_solid_shows_its_own_colour_or_wood() -> None:
     assert np.array_equal(woods[-1 - side : -1], wood_texture("frustum", side))
     assert np.array_equal(woods[-2 - side], woods[-1 - side])
     assert np.array_equal(woods[-1], woods[-2])
+
+
+def varied_scene(floor: Floor, lights: int) -> Scene:
+    """All shapes and materials, turned and stretched, under unlike lamps and a dome with unlike softboxes."""
+    kinds = [Material("rubber", "red"), Material("metal", "green"), Material("wood"), Material("glass")]
+    kinds.append(Material("rubber", "blue"))
+    poses = [Pose((1.3 * n - 2.6, 0.4 * (n % 3), 0.75), turn((1, n, 1), 40.0 * n), 0.8, (1, 0.8, 1)) for n in range(5)]
+    solids = [Solid(shape, shape, kind, pose) for shape, kind, pose in zip(SHAPES, kinds, poses, strict=True)]
+    lamps = (
+        AreaLight((4.0, -5.0, 6.0), (0.5, 0.0, 0.0), 2.0, (20.0, 12.0, 6.0)),
+        AreaLight((-5.0, 2.0, 5.0), (0.0, 1.0, 0.5), 1.0, (4.0, 9.0, 16.0)),
+    )
+    boxes = Softbox(200.0, 35.0, 25.0, 10.0, 1.2), Softbox(100.0, 20.0, 12.0, 18.0, 0.6)
+    return Scene(tuple(solids), floor, lamps[:lights], Dome((0.3, 0.2, 0.1), (0.1, 0.2, 0.5), boxes))
+
+
+def test_levels_of_images_are_as_they_were(tmp_path: Path) -> None:
+    """Means of blocks of 12 x 12 pixels: noise and the renderer's variant change them by a level or two."""
+    camera = Camera((1.0, -7.0, 4.0), (0.2, 0.0, 0.4), (0.2, 0.0, 1.0), 46.0, 72, 48)
+    shots = [
+        (Floor((0.5, 0.3, 0.1)), 2, RenderSettings(quality="fast")),
+        (Floor((0.2, 0.4, 0.6), pattern="bricked", stripe_m=0.4, contrast=0.9), 2, RenderSettings(quality="good")),
+        (Floor((0.2, 0.5, 0.3), radius_m=4.0), 1, RenderSettings(denoise=False)),
+    ]
+    levels = []
+    for floor, lights, settings in shots:
+        (path,) = render_images([RenderSpec(varied_scene(floor, lights), camera, 7)], settings, tmp_path)
+        levels.append(pixels(path).reshape(4, 12, 6, 12, 3).mean(axis=(1, 3)).round().astype(int))
+    golden = FOLDER / "render" / "levels.json"
+    if os.environ.get("SNELLEN_WRITE_GOLDENS"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(json.dumps([image.tolist() for image in levels]).replace("]], [[", "]],\n[[") + "\n")
+    assert np.abs(np.array(levels) - json.loads(golden.read_text("utf-8"))).max() <= 4

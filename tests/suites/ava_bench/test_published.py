@@ -9,6 +9,7 @@ import yaml
 from snellen.core.suite import SuiteCard
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.published import COLUMNS, METRIC_OF, TABLE_5, published
+from tests.goldens.plain_text import assert_rows
 from tests.published.ava_bench import (
     SECTION_COUNTS,
     TABLE_2,
@@ -27,6 +28,10 @@ def load_yaml(name: str) -> dict[str, object]:
 
 
 CARD = SuiteCard.model_validate(load_yaml("suite.yaml"))
+
+
+def test_the_printed_tables_are_as_they_were() -> None:
+    assert_rows("ava-bench/published.txt", published())
 
 
 def test_ties_share_the_mean_of_their_ranks() -> None:

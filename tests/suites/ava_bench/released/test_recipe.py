@@ -7,6 +7,9 @@ the paper. No released file was available; the tests show that the described lay
 from __future__ import annotations
 
 import json
+import struct
+import warnings
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,7 @@ from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
 from snellen.suites.ava_bench.tasks import AXES, presented
 from snellen.suites.ava_bench.transforms import Padded
+from tests.goldens.plain_text import assert_rows
 from tests.suites.ava_bench.fixtures import ATOMIC, TASK_BY_NAME
 from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, TURNS, hub, image, one_each, record, shard, tree
 
@@ -193,6 +197,20 @@ def test_an_error_names_missing_folders_and_sources(tmp_path: Path) -> None:
     assert any("no items of localization" in note for note in built(root, tmp_path / "out").card.notes)
 
 
+def test_files_without_records_and_of_other_forms_are_named(tmp_path: Path) -> None:
+    tasks = ("ocr", "scene", "action", "colour")
+    train = tree(tmp_path / "in", {task: [record(task, 1), record(task, 2)] for task in tasks}) / "AVA-Bench" / "train"
+    (train / "OCR" / "train.json").write_text("[]")
+    (train / "Scene_Classification" / "train.json").write_text('{"id": 1}')
+    entries = json.loads((train / "Action" / "train.json").read_text())
+    (train / "Action" / "train.json").write_text("\ufeff" + json.dumps([{**entries[0], "image": 5}, entries[1]]))
+    (train / "Color" / "train.json").unlink()
+    for number in (1, 3):  # the files of a task that count from 1
+        shard(train / "Color" / f"train-{number:05d}-of-00003.parquet", [record("colour", number)])
+    texts = [refused(train.parent, tmp_path / "out", tasks=some) for some in (tasks, tasks[:3])]
+    assert_rows("ava-bench/broken.txt", [text.replace(str(tmp_path), "FOLDER") for text in texts])
+
+
 def many_records(count: int = 120) -> list[dict[str, Any]]:
     """Records of which each three share an image."""
     return [record("counting", n, str(n % 30 + 1), image=image(n // 3, (8, 8))) for n in range(count)]
@@ -274,3 +292,51 @@ def test_plans_and_parameters_name_the_files(tmp_path: Path) -> None:
         "train/OCR/train-00000-of-00001.parquet"
     }
     assert RELEASED.plan(BuildOptions(tmp_path / "out"))["items"] == {}
+
+
+def stored_png(shade: int, width: int, height: int) -> bytes:
+    """A PNG whose bytes no compressor changes, since splits and ids follow from bytes."""
+    row = b"\0" + bytes((shade, 2 * shade % 256, 255 - shade)) * width
+    chunks = (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(row * height, 0))
+    packed = [
+        struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in (*chunks, (b"IEND", b""))
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed)
+
+
+REPLIES: dict[str, tuple[str, ...]] = {
+    "localization": ("[0.25, 0.30, 0.75, 0.70]", "[0.1, 0.24, 0.9, 0.76]", "[0, 0.2, 1, 1]", "somewhere"),
+    "counting": ("41", "40.", "seven", "5", "0"),
+    "colour": ("[0, 9, 255]", "(12,34,56)", "[1, 2]"),
+    "ocr": ("STOP 51", "ABCDE", "", "twelve letters", "it is a sign of one line"),
+    "absolute-depth": ("A. 1-2", "2-3", "B", "D"),
+    "relative-depth": ("1", "2. blue", "green"),
+    "spatial": ("C", "Right above", "E"),
+}
+FIELDS: tuple[dict[str, Any], ...] = (
+    {"source": "x", "dataset": "y", "dataset_type": "one"}, {"source": "x", "dataset": "two"},
+    {"source": "three", "id": ""}, {}, {"dataset": ""},
+)  # fmt: skip
+
+
+def test_all_that_is_made_of_the_released_files_is_as_it_was(tmp_path: Path) -> None:
+    """Wide and tall images, several of each kind, records that cannot be read, a test file, and draws of some."""
+    rows = {task: [record(task, n, image=stored_png(n, 40, 24))] for n, task in enumerate(ATOMIC, 50)}
+    for task, replies in REPLIES.items():
+        for n, reply in enumerate(replies):
+            size = ((60, 30), (20, 50), (32, 32))[n % 3]
+            rows[task].append(record(task, n, reply, image=stored_png(7 * n + len(task), *size), **FIELDS[n]))
+    lines, roots = list[Any](), {"hub": hub(tmp_path / "hub", rows), "tree": tree(tmp_path / "tree", rows)}
+    tree(tmp_path / "tree", {task: rows[task][:3] for task in ("counting", "ocr")}, "test")
+    draws: list[dict[str, Any]] = [{}, {"n": 1, "seed": 4}, {}, {"n": 2, "tasks": ("ocr", "colour")}]
+    for number, (layout, fields) in enumerate(zip(("hub", "hub", "tree", "tree"), draws, strict=True)):
+        options = BuildOptions(tmp_path / str(number), sources={"ava": roots[layout]}, **fields)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            items = built(roots[layout], options.out, **fields)
+        recipe = {**items.card.recipe, "files": list(items.card.recipe["files"])}
+        lines += [layout, fields, {**RELEASED.plan(options), "bytes": ""}, items.card.counts, recipe]
+        lines += [*items.card.notes, *(str(warning.message).replace(str(tmp_path), "") for warning in warned)]
+        of_item = [(item.item_id, item.split, item.answer, item.factors, item.provenance) for item in items.items]
+        lines += of_item if number else items.items
+    assert_rows("ava-bench/released.txt", lines)

@@ -21,12 +21,15 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import settle
 from snellen.runs.scores.score import score
 from snellen.suites.ava_bench.abilities.counting import counting_item
+from snellen.suites.ava_bench.abilities.counting_by_colour import counting_by_colour_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.nearer_localization import nearer_localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.report.sections import sections, tower_of
 from snellen.suites.ava_bench.tasks import AXES, resolve
+from tests.goldens.plain_text import assert_rows, figure_rows, section_rows
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, by_name
 from tests.suites.ava_bench.fixtures import TASK_BY_NAME, item_source
@@ -238,3 +241,41 @@ def test_the_main_condition_is_that_of_most_subjects() -> None:
 
 def test_a_run_without_scores_has_no_sections() -> None:
     assert report_of(run({("a", ""): lambda item: None})) == {}
+
+
+def test_every_section_of_a_rich_run_is_as_it_was() -> None:
+    """Two evaluators of four towers, one subject without replies to a task, observers, and composites."""
+    items = made_items()
+    for n in range(4):
+        source = item_source(str(n))
+        items.append(counting_by_colour_item(source, "red", "apples", n + 1, 2 * n + 3))
+        items.append(nearer_localization_item(source, ("cup", "van"), (SIZES[1], ABOVE), (2.2 + n, 3.7), "outdoor"))
+    items = with_chance(items)
+
+    def says(images: Sequence[int], task: str = "") -> Says:
+        """Right on these images, silent in one task; else the truth of the image before, or the last of all."""
+
+        def reply(item: Item) -> str | None:
+            if item.task == task:
+                return None
+            others = [other for other in items if other.task == item.task]
+            right = int(item.cluster_id) in images
+            answered = item if right else others[others.index(item) - 1]
+            return item.view().reply.write(answered.answer if right or item.task != "spatial" else "Right above")
+
+        return reply
+
+    towers = {"siglip2": (0, 1, 2, 3), "clip": (1, 2, 3), "dinov2": (0, 2), "sam": (3,)}
+    replies: dict[tuple[str, str], Says] = {}
+    for number, (tower, images) in enumerate(towers.items()):
+        for size in ("0.5B", "7B"):
+            images = tuple((n + number) % 4 for n in images) if size == "7B" else images
+            replies[f"head:{size}/{tower}", ""] = says(images)
+        replies[f"head:0.5B/{tower}", "boxes=none"] = says(images[1:])
+    replies |= {("chat:mute", ""): says((0, 1), "ocr"), ("fake:oracle", ""): ALL, ("fake:chance", ""): says((2,))}
+    attributes = {
+        name: {"evaluator": name[5:].split("/")[0], "tower": name.split("/")[1]} for name, _ in replies if "/" in name
+    }
+    report = list(sections(run(replies, attributes, items)))
+    figures = [row for section in report if section.figure is not None for row in figure_rows(section.figure())]
+    assert_rows("ava-bench/sections.txt", [*section_rows(report), *figures])

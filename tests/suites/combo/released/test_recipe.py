@@ -16,6 +16,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.exam.examine import examine
 from snellen.suites.combo.released.recipe import RELEASED
 from snellen.suites.combo.tasks import TASKS
+from tests.goldens.plain_text import assert_rows, line
 
 LINES: list[dict[str, Any]] = [
     {"task": "pattern-perception", "image": "0.png", "part": "primary-shape", "options": ["cube", "sphere"],
@@ -104,3 +105,20 @@ def test_wrong_lines_are_named(change: Mapping[str, Any], words: str, tmp_path: 
         build(tmp_path / "data", [{**LINES[2], **change}])
     assert words in str(refused.value)
     assert not (tmp_path / "data" / "items").exists()
+
+
+def test_all_that_is_made_of_a_table_is_as_it_was(tmp_path: Path) -> None:
+    """Every question of Pattern Perception, a text2img with an image, no level, and categories in another order."""
+    parts = {
+        "secondary-shape": ["cube", "cone", "frustum"], "secondary-colour": ["red", "none", "blue"],
+        "anchor": ["face", "vertex", "edge"], "pivot": ["apex", "base"], "primary-colour": ["red", "none"],
+    }  # fmt: skip
+    numbered = enumerate(parts.items())
+    more = [{**LINES[0], "image": f"{n}.png", "part": p, "options": o, "answer": o[-1]} for n, (p, o) in numbered]
+    more.append({**LINES[4], "examples": {"B": ["4.png", "6.png"], "A": ["0.png"]}, "difficulty": ""})
+    more.append({**LINES[3], "image": "8.png", "options": ["1.png", "2.png"], "answer": "1.png"})
+    items = build(tmp_path, [*LINES, *more])
+    text = line([*items.items, items.card.notes, items.card.counts])
+    for number, name in enumerate(dict.fromkeys(image.sha256 for item in items.items for image in item.media())):
+        text = text.replace(name, f"IMAGE-{number}")
+    assert_rows("combo/released.txt", text.split('}, {"item_id"'))
