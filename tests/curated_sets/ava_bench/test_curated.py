@@ -24,6 +24,8 @@ from snellen.curated_sets.ava_bench.selection.images import OTHER_SIZE, UNREADAB
 from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.curated_sets.ava_bench.selection.splits import ONE_SIDE
 from snellen.curated_sets.rules import Caps
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
 KINDS = {1: "giraffe", 2: "elephant", 3: "cup"}
@@ -274,3 +276,12 @@ def test_a_mat_file_of_another_version_does_not_stop_the_build(tmp_path: Path) -
     items = build(tmp_path)
     curation = items.card.provenance["curation"]
     assert any("NYU-Depth-V2" in sources for sources in curation.values())
+
+
+def test_a_set_and_its_plan_equal_their_golden(tmp_path: Path) -> None:
+    things_of = {**intact(), 99: [(1, [0.0, 0.0, 2.0, 2.0])], 100: [(1, [60.0, 40.0, -5.0, 4.0])]}
+    lvis(tmp_path, things_of)
+    plan = FEW.plan(BuildOptions(tmp_path / "set", sources={"data": tmp_path}, n=3, show_progress=False))
+    items = build(tmp_path, tasks=("localization", "object", "counting"))
+    table = (tmp_path / "set" / "curation.csv").read_text()
+    assert_golden("curated/ava-things.txt", masked(f"{plan}\n{table}", tmp_path) + set_text(items, tmp_path))

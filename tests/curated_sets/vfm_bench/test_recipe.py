@@ -35,6 +35,8 @@ from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.exam.run import run
 from snellen.suites.vfm_bench.class_images import ClassImage, Concept, ConceptTask, draw_records
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
 from tests.helpers.reviewers import reviewed_by
 
 LEAVES = ("blight", "early blight", "late blight")
@@ -456,3 +458,24 @@ def test_too_few_judges_are_an_error(candidates: ItemSet, tmp_path: Path) -> Non
     )
     with pytest.raises(SnellenError, match=r"no candidate is left \(35 candidates left out, answered by fewer than 5"):
         build(tmp_path / "out", "select", inputs={"votes": tmp_path / "votes"})
+
+
+def test_the_sets_of_all_steps_equal_their_golden(
+    data: Path, candidates: ItemSet, votes: Path, chosen: ItemSet, tmp_path: Path
+) -> None:
+    steps = [build(tmp_path / step, step, sources={"items": chosen.root}) for step in ("captions", "instructions")]
+    steps.append(build(tmp_path / "work", "review", sources={"items": chosen.root}))
+    lines = ["item_id,decision,author,reason", *(f"{item.item_id},keep,ann," for item in chosen.items[2:])]
+    (tmp_path / "review.csv").write_text("\n".join([*lines, f"{chosen.items[0].item_id},drop,bob,dark", ""]))
+    sources, inputs = {"items": chosen.root}, {"review": tmp_path / "review.csv"}
+    final = build(tmp_path / "final", sources=sources, inputs=inputs)
+    plans = [
+        SMALL.plan(BuildOptions(tmp_path, tasks=tasks, **fields))
+        for tasks, fields in (
+            (("candidates",), {"sources": {"data": data}, "n": 8}), (("select",), {"inputs": {"votes": votes}}),
+            (("captions",), {"sources": sources}), ((), {"sources": sources, "inputs": inputs}), ((), {}),
+        )
+    ]  # fmt: skip
+    folders = (chosen.root, votes, tmp_path, data)
+    text = "".join(set_text(items, *folders) for items in (candidates, chosen, *steps, final))
+    assert_golden("curated/vfm-bench.txt", text + masked("\n".join(map(str, plans)), *folders) + "\n")

@@ -24,6 +24,8 @@ from snellen.curated_sets.vlm2_bench.recipe import Curated
 from snellen.curation.queues import write_queue
 from snellen.exam.run import run
 from snellen.web.reviewing import decide_review
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
 from tests.helpers.reviewers import reviewed_by
 
 PAIRS: Mapping[str, str] = {
@@ -360,3 +362,15 @@ def test_wrong_rows_are_named(rows: list[str], message: str, tmp_path: Path) -> 
     (tmp_path / "data" / "metadata.jsonl").write_text("\n".join(rows))
     with pytest.raises(SnellenError, match=message):
         read_edit_pairs(tmp_path / "data")
+
+
+def test_the_sets_of_all_steps_equal_their_golden(source: Path, tmp_path: Path) -> None:
+    chain = Chain(source, tmp_path)
+    sets = [*answered(chain).values(), chain.build("gc"), chain.build("gc-mat", n=1, seed=4)]
+    options = BuildOptions(tmp_path, tasks=("gc",), sources={"gc": source}, n=1)
+    plans = [
+        Curated().plan(options),
+        Curated().plan(BuildOptions(tmp_path, tasks=("gc-answers",), sources={"gc": source})),
+    ]
+    text = "".join(set_text(items, tmp_path) for items in sets)
+    assert_golden("curated/vlm2-cues.txt", text + masked("\n".join(map(str, plans)), tmp_path) + "\n")

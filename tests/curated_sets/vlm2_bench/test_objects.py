@@ -16,12 +16,14 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.curated_sets.vlm2_bench.people import scaled, selected
 from snellen.curated_sets.vlm2_bench.recipe import Curated
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.items import sorted_pattern
 from snellen.suites.vlm2_bench.sequences import PC_COUNTS
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
 
 NAMES = ("nora", "olga", "rosa", "sina", "yuki")
 
@@ -293,3 +295,23 @@ def test_the_seed_changes_the_recipe_and_the_sequences(tmp_path: Path) -> None:
     make_image(photos / "type0/thing0/main/0.png", 888)
     with_other_images = build(tmp_path / "moved", "oc-cnt", sources={"oc": photos})
     assert with_other_images.card.recipe_hash != first.card.recipe_hash, "other images are another recipe"
+
+
+def test_the_sets_of_objects_and_people_equal_their_golden(tmp_path: Path) -> None:
+    objects, people = make_objects(tmp_path / "oc", 2, 1), make_people(tmp_path / "pc", 2, 2)
+    (objects / "type0/thing0/cues.yaml").write_text("other0: [shape, colour]\nother1: [colour]\n")
+    make_image(people / "group1" / NAMES[4] / "0.png", 90)
+    for k in range(1, 5):
+        make_image(people / "group1" / NAMES[4] / f"{k}.png", 90 + k)
+    sources, inputs = {"oc": objects, "pc": people}, {"look-alikes": look_alikes(tmp_path, people)}
+    final = build(tmp_path / "set", "", sources=sources, inputs=inputs)
+    zoom = build(tmp_path / "zoom", "zoom", sources={"items": final.root})
+    sets = [read_itemset(tmp_path / "look-alikes"), final, zoom]
+    plans = [
+        Curated().plan(BuildOptions(tmp_path, tasks=tasks, sources=given, seed=seed))
+        for tasks, given, seed in (
+            ((), {}, 0), ((), sources, 3), (("oc-cnt", "pc-grp"), sources, 0), (("zoom",), {"items": final.root}, 0),
+        )
+    ]  # fmt: skip
+    text = "".join(set_text(items, tmp_path) for items in sets)
+    assert_golden("curated/vlm2-sequences.txt", text + masked("\n".join(map(str, plans)), tmp_path) + "\n")

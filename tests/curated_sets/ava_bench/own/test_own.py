@@ -20,6 +20,8 @@ from snellen.datasets.own_boxes import OwnBoxes, read_colour
 from snellen.datasets.sample import Note, Sample
 from snellen.exam.run import run
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
 from tests.helpers.own_images import BOX_CLASSES, boxed_images, write_coco, write_table, write_voc, write_yolo
 from tests.helpers.shards import IMAGE, class_label, write_shard
 
@@ -239,3 +241,10 @@ def test_a_coco_file_of_windows_finds_its_images(tmp_path: Path) -> None:
         (tmp_path / "coco.json").write_text(json.dumps(coco))
         records = list(OwnBoxes(tmp_path / "images", tmp_path / "coco.json").samples())
         assert [r.record_id for r in records if not isinstance(r, Note)] == ["a.png"], name
+
+
+def test_a_set_and_a_plan_equal_their_golden(items: ItemSet, root: Path, tmp_path: Path) -> None:
+    sources = {"images": root / "images", "boxes": root / "plain.csv"}
+    options = BuildOptions(tmp_path / "p", sources=sources, tasks=("counting", "object", "ocr"), show_progress=False)
+    plan = masked(f"{Own().plan(options)}\n", root)
+    assert_golden("curated/ava-own.txt", plan + set_text(items, root, without=("colour",)))
