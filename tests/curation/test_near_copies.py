@@ -153,3 +153,10 @@ def test_near_copies_that_stay_are_counted_and_named() -> None:
     copies = "4 images look like another one of their thing and stay: d like b, e like b, f like a, …"
     assert near_copy_notes(near, "abcdefg", "thing", keep=True) == [copies, alike]
     assert near_copy_notes(NearCopies({}, (), {}), "abc", "thing", keep=True) == []
+
+
+@pytest.mark.parametrize(("others", "copies", "alike"), [(5, {1: 0, 2: 0, 3: 0}, {}), (4, {}, {"x": 3})])
+def test_at_most_a_third_of_a_group_are_copies(others: int, copies: dict[int, int], alike: dict[str, int]) -> None:
+    images = [photograph("a")] * 4 + [photograph("b", k) for k in range(others)]
+    near = find_near_copies([thumbnail(image) for image in images], ["x"] * len(images))
+    assert (near.copies, near.alike) == (copies, alike)

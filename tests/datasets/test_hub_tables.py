@@ -16,7 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.datasets import hub_boxes, hub_tables
 from snellen.datasets.hub_boxes import read_hub_boxes
-from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
+from snellen.datasets.hub_tables import ShardReader, TableRow, find_shards, label_text, open_shard, reading_order
 from snellen.datasets.own_images import read_own_images
 from snellen.datasets.question_tables import QuestionTable
 from snellen.datasets.sample import Note, RawSample, Sample
@@ -199,3 +199,45 @@ def test_a_row_without_a_class_has_the_name_of_none(tmp_path: Path) -> None:
     """`datasets` writes -1 for a class that is not known."""
     path = write_shard(tmp_path / "t.parquet", {"label": [0, -1, 1, 2]}, {"label": class_label("cat", "dog")})
     assert [row.cells["label"] for row in QuestionTable(path).rows()] == ["cat", -1, "dog", 2]
+
+
+def test_shards_are_files_of_either_form_at_most_two_folders_below(tmp_path: Path) -> None:
+    names = ["b/data/2.parquet", "b/data/1.arrow", "a.PARQUET", "b/c/d/3.parquet", ".x/4.parquet", "b/.5.parquet",
+             "b/cache-6.arrow", "b/7.txt", "b/data/0.parquet"]  # fmt: skip
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = [path.relative_to(tmp_path).as_posix() for path in find_shards(tmp_path)]
+    assert found == ["a.PARQUET", "b/data/0.parquet", "b/data/1.arrow", "b/data/2.parquet"]
+    assert (find_shards(tmp_path / names[2]), find_shards(tmp_path / names[7])) == ([tmp_path / names[2]], [])
+    (tmp_path / "b/data/state.json").write_text(json.dumps({"_data_files": [{"filename": "9.arrow"}]}))
+    assert [path.name[0] for path in find_shards(tmp_path / "b/data")] == ["0", "2"], (
+        "arrow files that the state does not list are older"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "text"),
+    [(1, ("a", "b"), "b"), (0, ("a", "b"), "a"), (2, ("a", "b"), ""), (-1, ("a", "b"), ""), (True, ("a", "b"), ""),
+     ("x", ("a", "b"), "x"), (7, None, "7"), (1.0, None, ""), (None, None, ""), ("", None, "")],
+)  # fmt: skip
+def test_a_cell_names_a_class_by_text_or_number(content: Any, names: tuple[str, ...] | None, text: str) -> None:
+    assert label_text(content, names) == text
+
+
+def test_columns_and_cells_that_are_missing_are_named(tmp_path: Path) -> None:
+    kinds = {"image": IMAGE, "kind": class_label("a"), "breed": class_label("a", "b")}
+    columns = {"image": [cell("a", 0), None], "kind": [0, 0], "breed": [1, 0]}
+    path = write_shard(tmp_path / "t.parquet", columns, kinds)
+    with pytest.raises(SnellenError, match="no column class or label or category; it has image, kind, breed"):
+        open_shard(path).label_column(("class", "label", "category", "name"))
+    assert open_shard(path).label_column(("class", "breed")) == "breed"
+    alone = write_shard(tmp_path / "u.parquet", {"kind": [0, 0]}, {"kind": class_label("a")})
+    assert open_shard(alone).label_column(("class",)) == "kind"
+    with pytest.raises(SnellenError, match="no image column 'image'; it has kind"):
+        open_shard(alone).image_column()
+    images = [TableRow(ShardReader(), open_shard(path), "image", n) for n in range(2)]
+    assert images[0].read("s/t#0") == (cell("a", 0)["bytes"], "png")
+    with pytest.raises(SnellenError, match="s/t#1: a cell without image bytes; save the dataset with its images"):
+        images[1].inspect("s/t#1")
+    assert [reading_order(image) for image in (images[1], "x")] == [(str(path), 1), ("", 0)]

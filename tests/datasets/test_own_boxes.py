@@ -249,3 +249,28 @@ def test_boxes_in_no_known_place_or_form_are_named(images: Path, tmp_path: Path)
         read(images, "b.csv", "path,class,x1,y1,x2\na.png,cat,1,1,9\n")
     with pytest.raises(SnellenError, match="no class names"):
         read(images, "labels/b.txt", "0 0.5 0.5 0.2 0.4")
+
+
+@pytest.mark.parametrize(
+    ("exhaustive", "names"), [(None, ("big dog",)), (True, ("big dog",)), (False, ("big dog", "cat"))]
+)
+def test_a_coco_file_names_classes_of_which_not_all_are_marked(
+    images: Path, exhaustive: bool | None, names: tuple[str, ...]
+) -> None:
+    listed = {"id": 1, "file_name": "a.png", "width": 100, "height": 50, NOT_EXHAUSTIVE_FIELD: [2]}
+    boxes = [{"id": n, "image_id": 1, "category_id": n, "bbox": [n, 2, 30, 40]} for n in (1, 2)]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "big_dog"}]
+    content = {"images": [listed], "categories": categories, "annotations": boxes}
+    samples, _ = read(images, "b.json", json.dumps(content), exhaustive=exhaustive)
+    assert samples["a.png"].attributes[NOT_EXHAUSTIVE_FIELD] == names
+
+
+def test_the_nearest_names_of_classes_count(images: Path) -> None:
+    (images.parent / "data.yaml").write_text("names: [far]")
+    (images.parent / "labels").mkdir()
+    line = "0 0.5 0.5 0.2 0.4"
+    assert objects(read(images, "labels/b.txt", line)[0]["b.png"])[0][0] == "far"
+    (images.parent / "labels" / "classes.txt").write_text("near")
+    assert objects(read(images, "labels/b.txt", line)[0]["b.png"])[0][0] == "near"
+    (images.parent / "labels" / "dataset.yaml").write_text("names: [first]")
+    assert objects(read(images, "labels/b.txt", line)[0]["b.png"])[0][0] == "first"

@@ -19,13 +19,14 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.curated_sets.ava_bench.abilities import localization
-from snellen.curated_sets.ava_bench.recipe import Curated
+from snellen.curated_sets.ava_bench.recipe import TWICE, Curated
 from snellen.curated_sets.ava_bench.selection.images import OTHER_SIZE, UNREADABLE
 from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.curated_sets.ava_bench.selection.splits import ONE_SIDE
 from snellen.curated_sets.rules import Caps
 from tests.goldens.golden import assert_golden
 from tests.goldens.sets import masked, set_text
+from tests.suites.ava_bench.fixtures import ATOMIC
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
 KINDS = {1: "giraffe", 2: "elephant", 3: "cup"}
@@ -285,3 +286,17 @@ def test_a_set_and_its_plan_equal_their_golden(tmp_path: Path) -> None:
     items = build(tmp_path, tasks=("localization", "object", "counting"))
     table = (tmp_path / "set" / "curation.csv").read_text()
     assert_golden("curated/ava-things.txt", masked(f"{plan}\n{table}", tmp_path) + set_text(items, tmp_path))
+
+
+def test_a_second_image_of_one_name_and_abilities_without_items_are_recorded(tmp_path: Path) -> None:
+    path = lvis(tmp_path, intact(12)) / "lvis_v1_train.json"
+    content = json.loads(path.read_text())
+    content["images"].append({**content["images"][0], "id": 77})
+    path.write_text(json.dumps(content))
+    items = build(tmp_path)
+    assert items.card.provenance["curation"]["all tasks"]["LVIS"]["dropped"][TWICE] == {
+        "count": 1, "examples": ["train2017/000000000000.jpg"]
+    }  # fmt: skip
+    (note,) = (note for note in items.card.notes if note.startswith("nothing was found for "))
+    absent = note.removeprefix("nothing was found for ").split(", ")
+    assert set(absent) - {"colour"} == set(ATOMIC) - {"colour", "localization", "object", "counting"}

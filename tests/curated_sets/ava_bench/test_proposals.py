@@ -86,6 +86,10 @@ def test_people_decide_about_proposals(tmp_path: Path) -> None:
     decide_review([others], tmp_path / "half.csv")
     with pytest.raises(SnellenError, match="every row needs keep or drop"):
         build("scene-merges", tmp_path, "half", inputs={**inputs, "scene-merges": tmp_path / "half.csv"})
+    neither = {item.item_id: ("drop", "") for item in queue.items}
+    dropped = reviewed_by(queue, {"ann": neither, "bob": neither}, tmp_path / "neither")
+    with pytest.raises(SnellenError, match="keeps none of 2 rows, so there are no choices to write"):
+        build("scene-merges", tmp_path, "none", inputs={**inputs, "scene-merges": dropped})
     texts[work.items[0].item_id] = "something else"
     (tmp_path / "other").mkdir()
     other_names = answered(work, texts, tmp_path / "other")

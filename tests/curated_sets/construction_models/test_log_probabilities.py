@@ -299,3 +299,20 @@ def test_a_temporary_outage_is_not_a_failure(monkeypatch: pytest.MonkeyPatch, me
             assert reason in str(subject.declines(Prompt((), (view,))))
     assert (server.count, reply.text) == (3, "-4.000000")
     assert not math.isnan(float(reply.text))
+
+
+def test_a_served_model_has_its_defaults_on_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("httpx", reason="needs the extra 'chat'")
+    monkeypatch.setenv("NEAR_BY_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("NEAR_BY_API_KEY", "none")
+    subjects: list[Any] = [
+        make_subject(f"logprob:openai-api/near-by/m{settings}") for settings in ("", "?attempts=2&max_concurrency=7")
+    ]
+    cards = [(subject.card.max_concurrency, subject.card.is_local, subject.attempts) for subject in subjects]
+    assert cards == [(4, False, 5), (7, False, 2)]
+    for subject in subjects:
+        card = subject.card
+        assert (card.name, card.accepts, card.attributes) == (
+            "logprob:openai-api/near-by/m", frozenset(), {"family": "tool"}
+        )  # fmt: skip
+        assert card.settings == {"logprob": "openai-api", "version": 1, "model": "openai-api/near-by/m"}

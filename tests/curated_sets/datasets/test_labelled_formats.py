@@ -480,3 +480,21 @@ def test_masks_of_one_image_are_joined_and_have_one_size(tmp_path: Path) -> None
         assert np.asarray(mask).tolist() == joined
     with pytest.raises(SnellenError, match=r"c\.png: is \(2, 1\), but other masks of the same image are \(3, 1\)"):
         MaskFiles((paths["a"], paths["c"])).open()
+
+
+@pytest.mark.parametrize(
+    ("areas", "slices"),
+    [
+        ([[20, 19], [0, 0]], [(0, 1)]),
+        ([[19, 0], [0, 20]], [(1, 2)]),
+        ([[30, 25], [30, 40]], [(0, 1), (1, 2)]),  # a tie in a slice goes to the first label
+        ([[30, 30], [0, 0]], [(0, 1)]),  # the first of two slices
+        ([[0, 50, 0, 0, 0, 0, 50, 0]] * 1 + [[0] * 8], [(1, 1), (4, 0)]),  # the middle of slices 2 to 5
+        ([[0, 0, 50, 0, 0], [0] * 5], [(2, 1), (1, 0)]),  # the first of two runs of two
+    ],
+)
+def test_slices_of_a_volume_are_the_largest_of_each_label(
+    areas: list[list[int]], slices: list[tuple[int, int]]
+) -> None:
+    reader = LabelledVolumes("x", ("a", "b"), absent="none")
+    assert list(reader._select_slices(np.array(areas))) == slices

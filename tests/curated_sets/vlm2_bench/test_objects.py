@@ -17,13 +17,16 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.curated_sets.vlm2_bench.people import scaled, selected
+from snellen.curated_sets.vlm2_bench.objects import read_objects
+from snellen.curated_sets.vlm2_bench.people import read_people, scaled, selected
 from snellen.curated_sets.vlm2_bench.recipe import Curated
+from snellen.curated_sets.vlm2_bench.zoom import detection_items
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.items import sorted_pattern
 from snellen.suites.vlm2_bench.sequences import PC_COUNTS
 from tests.goldens.golden import assert_golden
 from tests.goldens.sets import masked, set_text
+from tests.helpers.journey import colour_set
 
 NAMES = ("nora", "olga", "rosa", "sina", "yuki")
 
@@ -315,3 +318,26 @@ def test_the_sets_of_objects_and_people_equal_their_golden(tmp_path: Path) -> No
     ]  # fmt: skip
     text = "".join(set_text(items, tmp_path) for items in sets)
     assert_golden("curated/vlm2-sequences.txt", text + masked("\n".join(map(str, plans)), tmp_path) + "\n")
+
+
+def test_people_objects_and_sets_that_do_not_suffice_are_named(tmp_path: Path) -> None:
+    few = make_people(tmp_path / "few", 1, 3)
+    with pytest.raises(SnellenError, match="few: 3 people, but at least 4 are needed; give a folder GROUP/PERSON"):
+        read_people(few)
+    people = make_people(tmp_path / "people", 2, 2)
+    (people / "group1" / "olga-1" / "2.png").unlink()
+    with pytest.raises(SnellenError, match="olga-1: 3 images, but 4 are needed"):
+        read_people(people)
+    photos = make_objects(tmp_path / "photos", 1, 1)
+    (photos / "type0/thing0/cues.yaml").write_text("other0: colour\n")
+    with pytest.raises(SnellenError, match=r"cues\.yaml: write a list of shared cues per distractor"):
+        read_objects(photos)
+    for k in (0, 1):
+        shutil.rmtree(photos / f"type0/thing0/distractors/other{k}")
+    with pytest.raises(SnellenError, match="4 images in main and 2 distractors; at least 4 and 3 are needed"):
+        read_objects(photos)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SnellenError, match="empty: no objects; give a folder TYPE/OBJECT"):
+        read_objects(tmp_path / "empty")
+    with pytest.raises(SnellenError, match="no images of objects or people to zoom into"):
+        detection_items(colour_set(tmp_path / "colours"))
