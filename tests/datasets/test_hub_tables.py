@@ -163,6 +163,17 @@ def test_boxes_are_coco_s_in_either_layout(tmp_path: Path) -> None:
     assert second.annotations == ()
 
 
+def test_objects_and_their_fields_have_other_names_too(tmp_path: Path) -> None:
+    """Columns may differ in length; an empty field gives way to the next, and lists are no facts."""
+    fields = {"box": [[1.0, 2.0, 3.0, 4.0], [5.0, 5.0, 9.0, 1.0]], "label": ["cat", None], "category": [None, "dog"]}
+    columns = {"image": [cell("a", 0)], "boxes": [{**fields, "score": [0.5], "tags": [["x"], ["y"]]}]}
+    (sample,) = read_hub_boxes(tmp_path, [write_shard(tmp_path / "t.parquet", columns, {"image": IMAGE})])
+    assert isinstance(sample, RawSample)
+    assert [(annotation.label, annotation.box, annotation.extra) for annotation in sample.annotations] == [
+        ("cat", (1, 2, 4, 6), {"label": "cat", "score": "0.5"}), ("dog", (5, 5, 14, 6), {"category": "dog"}),
+    ]  # fmt: skip
+
+
 def test_a_shard_without_objects_is_named(tmp_path: Path) -> None:
     boxed(tmp_path / "a.parquet", [[]], {"dtype": "string", "_type": "Value"})
     other = write_shard(tmp_path / "b.parquet", {"image": [cell("a", 0)]}, {"image": IMAGE})

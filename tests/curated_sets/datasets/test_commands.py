@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,9 @@ from snellen.cli import main
 from snellen.core.hashing import digest
 from snellen.curated_sets.commands import _print_inventory
 from snellen.curated_sets.datasets import DATASETS
-from snellen.curated_sets.datasets.dataset import Inventory, NoteCount, NoteCounter, Reader
+from snellen.curated_sets.datasets.dataset import Inventory, NoteCount, NoteCounter
 from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
-from snellen.datasets.sample import Kind, Note, RawSample
+from snellen.datasets.sample import Kind, Note
 from tests.curated_sets.datasets import annotated_layouts, layouts
 from tests.curated_sets.datasets.layouts import write
 from tests.goldens.golden import assert_golden
@@ -152,23 +152,3 @@ def test_the_list_equals_its_golden(sources: Command) -> None:
     lines = [line for line in text.splitlines() if not line.startswith(" ")]
     lines += [f"{name}: {list(card)} {digest(card, 16)}" for name, card in cards.items()]
     assert_golden("curated/sources.txt", "\n".join(lines) + "\n")
-
-
-def test_a_check_counts_every_image_and_names_two_of_one_name(tmp_path: Path) -> None:
-    root, counts = write(tmp_path, annotated_layouts.carpk()), list[int]()
-    dataset = DATASETS.get("CARPK")
-    twice = replace(dataset, reader=_Twice(dataset.reader))
-    notes = twice.check(root, lambda: counts.append(1)).notes
-    names = tuple(sample.record_id for sample in dataset.samples(root))
-    assert (len(counts), notes) == (2, (NoteCount("odd", "two samples with one id", 2, names),))
-
-
-@dataclass(frozen=True)
-class _Twice:
-    """Reads everything twice."""
-
-    reader: Reader
-
-    def scan(self, root: Path) -> Iterator[RawSample | Note]:
-        for _ in range(2):
-            yield from self.reader.scan(root)

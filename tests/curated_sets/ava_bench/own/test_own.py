@@ -285,3 +285,15 @@ def test_a_plan_names_copies_and_a_class_without_another(tmp_path: Path) -> None
     pair = ("3.png like again.png", "again.png like 3.png")
     assert note.startswith("1 of 9 images look like another one, and may be on both sides of the split: ")
     assert note.endswith(pair)
+
+
+def test_facts_in_columns_are_asked_as_they_stand(tmp_path: Path) -> None:
+    """Colours of the table and not of the pixels; orientations and counts only of balls, of which all are marked."""
+    rows = boxed_images(tmp_path / "images", 18)
+    for n, row in enumerate(rows):
+        row["color"] = ("#d21e1e", "30 40 210", "128,128,128", "")[n % 4]
+        row["exhaustive"] = "yes" if row["class"] == "ball" else "no"
+    sources = {"images": tmp_path / "images", "boxes": write_table(tmp_path / "b.csv", rows)}
+    tasks = ("colour", "orientation", "counting", "ocr")
+    options = BuildOptions(tmp_path / "set", sources=sources, tasks=tasks, seed=2, n=4, show_progress=False)
+    assert_golden("curated/ava-own-facts.txt", set_text(Own().build(options), tmp_path))

@@ -25,6 +25,8 @@ from snellen.curated_sets.ava_bench.selection.regions import (
     VARIED,
     Region,
     RegionSettings,
+    _make_region,
+    _WorkingCopy,
     best_region,
     examined_regions,
     largest_rectangle,
@@ -261,3 +263,28 @@ def test_without_scikit_image_the_error_names_the_extra(monkeypatch: pytest.Monk
 
 def test_every_threshold_states_its_meaning_and_origin() -> None:
     assert all(threshold.metadata["what"] and threshold.metadata["origin"] for threshold in fields(DEFAULTS))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, ""), ({"min_share": 0.25}, ""), ({"min_share": 0.26}, NO_BOX), ({"min_side_share": 0.5}, ""),
+        ({"min_side_share": 0.51}, NO_BOX), ({"min_filled": 0.98}, ""), ({"min_filled": 0.99}, VARIED),
+        ({"inset_px": 2, "min_share": 0.2}, NO_BOX), ({"inset_px": 2, "min_share": 0.13}, ""),
+    ],
+)  # fmt: skip
+def test_the_box_of_a_region_is_its_largest_rectangle_less_the_inset(changes: dict[str, Any], reason: str) -> None:
+    """Of 60 x 36 pixels in blocks of 3: the region has 12 x 8 of 20 x 12 blocks, of which one is a speck."""
+    thresholds = replace(DEFAULTS, working_px=20, **changes)
+    pixels = np.full((36, 60, 3), RED, np.uint8)
+    mask = np.zeros((12, 20), bool)
+    mask[2:10, 3:15] = True
+    mask[5, 8] = False
+    region = _make_region(_WorkingCopy.from_image(pixels, thresholds), mask, 0.5, thresholds)
+    if reason:
+        assert region == reason
+        return
+    side = 3 * thresholds.inset_px
+    box = (9.0 + side, 6.0 + side, 45.0 - side, 30.0 - side)
+    filled = 59 / 60 if side == 3 else 31 / 32
+    assert region == Region(box, RED, 0.5, 95 * 9, filled, 1.0)
