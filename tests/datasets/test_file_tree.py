@@ -22,8 +22,8 @@ def write_empty(root: Path, *names: str) -> Path:
 def test_a_layout_is_found_in_the_root_or_at_most_three_folders_below_it(tmp_path: Path) -> None:
     lists = ("b/list.txt", "b/in/list.txt", "a/x/y/list.txt", "c/x/y/z/list.txt", ".d/list.txt", "__MACOSX/list.txt")
     write_empty(tmp_path, *lists, "a/x/y/a.txt", "a/x/y/._b.txt", "a/x/y/B/c.txt", "a/x/y/A/d.txt", "a/x/y/e.csv")
-    found = [name_below(folder, tmp_path) for folder in folders_holding(tmp_path, ("other.txt", "list.txt"))]
-    assert found == ["a/x/y", "b"]
+    folders = [name_below(folder, tmp_path) for folder in folders_holding(tmp_path, ("other.txt", "list.txt"))]
+    assert folders == ["a/x/y", "b"]
     assert layout_folder(tmp_path, ("list.txt",), "list") == tmp_path / "a/x/y"
     below = [name_below(path, tmp_path / "a/x/y") for path in files_below(tmp_path / "a/x/y", (".txt",))]
     assert below == ["a.txt", "list.txt", "A/d.txt", "B/c.txt"]

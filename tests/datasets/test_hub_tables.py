@@ -218,8 +218,8 @@ def test_shards_are_files_of_either_form_at_most_two_folders_below(tmp_path: Pat
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = [path.relative_to(tmp_path).as_posix() for path in find_shards(tmp_path)]
-    assert found == ["a.PARQUET", "b/data/0.parquet", "b/data/1.arrow", "b/data/2.parquet"]
+    below = [path.relative_to(tmp_path).as_posix() for path in find_shards(tmp_path)]
+    assert below == ["a.PARQUET", "b/data/0.parquet", "b/data/1.arrow", "b/data/2.parquet"]
     assert (find_shards(tmp_path / names[2]), find_shards(tmp_path / names[7])) == ([tmp_path / names[2]], [])
     (tmp_path / "b/data/state.json").write_text(json.dumps({"_data_files": [{"filename": "9.arrow"}]}))
     assert [path.name[0] for path in find_shards(tmp_path / "b/data")] == ["0", "2"], (

@@ -47,8 +47,8 @@ LABELS = {
 }  # fmt: skip
 UNFITTED = ("COCO-Text", "TextVQA", "RAF-DB", "ExpW")
 """Datasets of which boxes outside their image are tried too."""
-ASKED = (
-    "How many dogs are there?", "How many red cars are there?", "how many people in the picture", "What is this?",
+QUESTIONS = (
+    "How many dogs are there?", "How many red cars are there?", "how many people in the scene", "What is this?",
     "How many  traffic lights can you see in this photo?",
 )  # fmt: skip
 
@@ -63,7 +63,7 @@ def scenes(source: str, rng: np.random.Generator) -> list[Sample]:
     labels = [*list(read_choices().categories(source))[:3], *LABELS.get(source, ())]
     width, height = {"KITTI": (1242, 375), "NYU-Depth-V2": (640, 480)}.get(source, (300, 200))
 
-    def thing() -> Annotation:
+    def random_annotation() -> Annotation:
         left, top = (float(rng.integers(side - 9)) for side in (width, height))
         right, low = left + float(rng.integers(9, width // 4)), top + float(rng.integers(9, height // 2))
         box = left, top, *((right, low) if source in UNFITTED else (min(right, width + 0.0), min(low, height + 0.0)))
@@ -83,12 +83,12 @@ def scenes(source: str, rng: np.random.Generator) -> list[Sample]:
             "challenge": pick((1.0, 1.0, 1.0, 2.0)), "unmarked": pick(((), (), (), (0.0, 0.0, 90.0, 90.0))),
             NOT_EXHAUSTIVE_FIELD: pick(((), (), (), (), (labels[0],))) if labels else (),
         }  # fmt: skip
-        things = [thing() for _ in range(pick((0, 1, 1, 1, 2, 2, 3, 5)))] if labels else []
+        annotations = [random_annotation() for _ in range(pick((0, 1, 1, 1, 2, 2, 3, 5)))] if labels else []
         answers = (pick(("2", "two", "1", "3", "0", "many")), "7")
-        questions = tuple(ImageQuestion(str(k), pick(ASKED), answers) for k in range(pick((0, 1, 2))))
+        questions = tuple(ImageQuestion(str(k), pick(QUESTIONS), answers) for k in range(pick((0, 1, 2))))
         size, lost = pick(((width, height),) * 8 + (None,)), pick((0,) * 9 + (1,))
         return scene(
-            *things, source=source, record=f"{n * 7 % count:03}", size=size, lost=lost, questions=questions,
+            *annotations, source=source, record=f"{n * 7 % count:03}", size=size, lost=lost, questions=questions,
             attributes=attributes,
         )  # fmt: skip
 
@@ -98,8 +98,10 @@ def scenes(source: str, rng: np.random.Generator) -> list[Sample]:
 @pytest.mark.parametrize("task", list(CURATIONS))
 def test_curations_choose_and_ask_as_they_did(task: str) -> None:
     curation, context = CURATIONS[task], curating(RULES, read_choices(), seed=5)
-    drawn = [sample for source in curation.datasets for sample in scenes(source, stream("any scenes", source))]
-    selected = curation.select([candidate for sample in drawn for candidate in curation.find(sample, context)], context)
+    samples = [sample for source in curation.datasets for sample in scenes(source, stream("any scenes", source))]
+    selected = curation.select(
+        [candidate for sample in samples for candidate in curation.find(sample, context)], context
+    )
     assert selected
     head: list[object] = [*Counter(candidate.stratum for candidate in selected).items()]
     head += context.ledger.table().itertuples(index=False, name=None)

@@ -83,7 +83,7 @@ def test_odd_layouts_are_read_and_noted_as_they_were(name: str, tmp_path: Path) 
         # What libraries say of damage differs between versions.
         notes = [
             f"{note.kind}: {note.message} ({note.count}): "
-            f"{'; '.join(place.replace(str(root), '').split(': ')[0] for place in note.locations)}"
+            f"{'; '.join(location.replace(str(root), '').split(': ')[0] for location in note.locations)}"
             for note in dataset.check(root).notes
         ]
         if [*samples, *notes] != before:

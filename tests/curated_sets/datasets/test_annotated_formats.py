@@ -84,6 +84,14 @@ def test_heads_of_vs_crowd(tmp_path: Path) -> None:
     assert by_id["videos/test_001/000001.jpg"].attributes == {"video": "test_001", "split": "test"}
 
 
+def test_a_video_of_another_name_has_no_split(tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["VSCrowd"]())
+    (root / "annotations/test_001.txt").rename(root / "annotations/night_001.txt")
+    (root / "videos/test_001").rename(root / "videos/night_001")
+    attributes = [sample.attributes for sample in DATASETS.get("VSCrowd").samples(root)]
+    assert attributes == [{"video": "night_001"}, *[{"video": "train_001", "split": "train"}] * 2]
+
+
 def test_useless_lines_of_vs_crowd_are_noted(tmp_path: Path) -> None:
     root = write(
         tmp_path, ANNOTATED_LAYOUTS["VSCrowd"]() | image_files("videos/train_001/11.jpg", "videos/train_002/1.jpg")
@@ -169,6 +177,19 @@ def test_arrays_that_a_file_declares_but_does_not_store_are_not_read(tmp_path: P
         file.create_dataset("x", (3, 3, 2000, 2000), "u1", chunks=(1, 3, 2000, 2000))
     with open_hdf5(tmp_path / "a.h5") as file, pytest.raises(SnellenError, match="1000 times the file's size"):
         read_entry(file, "x", 0)
+
+
+@pytest.mark.parametrize(("limit", "number"), [("MAX_ENTRIES", 2), ("MAX_ENTRY_BYTES", 399)])
+def test_arrays_of_many_or_large_entries_are_not_read(
+    tmp_path: Path, limit: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = np.arange(300, dtype="f4").reshape(3, 100)
+    with open_hdf5(tmp_path / "a.h5") as file:
+        assert read_entry(file, "x", 2)[0] == 200
+        monkeypatch.setattr(f"snellen.curated_sets.datasets.formats.hdf5.{limit}", number)
+        with pytest.raises(SnellenError, match="/x declares more than the limit of"):
+            read_entry(file, "x", 0)
 
 
 @pytest.mark.parametrize("codes", [[2**31], [0xD800], [65] * 1001])

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.curated_sets.vlm2_bench import videos
 from snellen.curated_sets.vlm2_bench.recipe import Curated
 from snellen.stimuli.video import frames_at, uniform_times, write_video
 from tests.goldens.golden import assert_golden
@@ -82,3 +85,13 @@ def test_missing_and_equal_clips_are_refused(tmp_path: Path) -> None:
     (pair / "q.mp4").write_bytes(b"no video")
     with pytest.raises(SnellenError, match=r"q\.mp4: not a readable video"):
         build(clips, tmp_path / "set")
+
+
+def test_a_joined_video_has_even_sides_of_its_first_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = list[object]()
+    monkeypatch.setattr(videos, "frames_at", lambda path, times: [(0.0, Image.new("RGB", (33, 25 + len(path.stem))))])
+    monkeypatch.setattr(videos, "join_clips", lambda parts, path, **settings: joined.append((parts, settings)))
+    monkeypatch.setattr(videos, "add_video", lambda media, path: path.name)
+    parts = [Path("p.mp4"), Path("other.mp4")]
+    assert videos._join(parts, MediaFolder(tmp_path)) == ("video.mp4", None)
+    assert joined == [(parts, {"fps": 24, "size": (32, 26)})]
