@@ -238,7 +238,7 @@ def test_a_cell_names_a_class_by_text_or_number(content: Any, names: tuple[str, 
 
 def test_columns_and_cells_that_are_missing_are_named(tmp_path: Path) -> None:
     kinds = {"image": IMAGE, "kind": class_label("a"), "breed": class_label("a", "b")}
-    columns = {"image": [cell("a", 0), None], "kind": [0, 0], "breed": [1, 0]}
+    columns: dict[str, list[Any]] = {"image": [cell("a", 0), None], "kind": [0, 0], "breed": [1, 0]}
     path = write_shard(tmp_path / "t.parquet", columns, kinds)
     with pytest.raises(SnellenError, match="no column class or label or category; it has image, kind, breed"):
         open_shard(path).label_column(("class", "label", "category", "name"))

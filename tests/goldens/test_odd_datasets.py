@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def odd_json(text: str) -> Iterator[tuple[str, str]]:
     for key in [""] if isinstance(whole, list) else [key for key, part in whole.items() if part]:
         rows = whole[key] if key else whole
         records = rows if isinstance(rows, list) else [*rows.values()] if isinstance(rows, dict) else []
-        first = records[0] if records else None
+        first: Any = records[0] if records else None
         changes: dict[str, object] = {}
         if isinstance(rows, list):
             changes = {"without the first": rows[1:], "the last twice": [*rows, rows[-1]]}

@@ -158,6 +158,7 @@ def test_one_dataset_and_one_task_can_be_named(tmp_path: Path) -> None:
         ({"LVYS": "."}, (), "no source 'LVYS'"),
         ({"LVIS": "."}, ("colours",), "no task 'colours'"),
         ({"CARPK": "."}, ("object",), "none of them is given"),
+        ({"LVIS": "."}, ("scene-merges", "object"), "ava-bench/scene-names: build this step on its own; leave out"),
     ],
 )
 def test_invalid_sources_and_tasks_are_refused(
@@ -166,6 +167,8 @@ def test_invalid_sources_and_tasks_are_refused(
     folders = dict.fromkeys(sources, tmp_path)
     with pytest.raises(SnellenError, match=message):
         FEW.build(BuildOptions(tmp_path / "set", sources=folders, tasks=tasks, show_progress=False))
+    with pytest.raises(SnellenError, match="no --input 'scene-name'; did you mean 'scene-names'"):
+        FEW.build(BuildOptions(tmp_path / "set", sources=folders, inputs={"scene-name": tmp_path}))
 
 
 def test_a_named_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:

@@ -285,6 +285,9 @@ def test_unknown_names_and_no_source_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(SnellenError, match=message):
             build(tmp_path / "set", **fields)
+    two = BuildOptions(tmp_path / "set", tasks=("pc-look-alikes", "pc-cnt"), sources={"pc": tmp_path})
+    with pytest.raises(SnellenError, match="vlm2-bench/pc-look-alikes: build this step on its own; leave out"):
+        Curated().plan(two)
 
 
 def test_the_seed_changes_the_recipe_and_the_sequences(tmp_path: Path) -> None:

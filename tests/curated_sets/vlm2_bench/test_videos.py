@@ -93,5 +93,5 @@ def test_a_joined_video_has_even_sides_of_its_first_part(tmp_path: Path, monkeyp
     monkeypatch.setattr(videos, "join_clips", lambda parts, path, **settings: joined.append((parts, settings)))
     monkeypatch.setattr(videos, "add_video", lambda media, path: path.name)
     parts = [Path("p.mp4"), Path("other.mp4")]
-    assert videos._join(parts, MediaFolder(tmp_path)) == ("video.mp4", None)
+    assert str(videos._join(parts, MediaFolder(tmp_path))[0]) == "video.mp4"
     assert joined == [(parts, {"fps": 24, "size": (32, 26)})]
