@@ -120,6 +120,7 @@ def test_votes_ask_for_a_name_of_every_image_before_any_name_is_shown(toy: ItemS
         ({"tasks": ("natural-votes",), "n": 3}, "asks about every image; leave out --n"),
         ({"tasks": ("pair-comparisons",), "n": 0}, "--n 0 makes no items"),
         ({"tasks": ("pair-comparisons",), "inputs": {"votes": Path()}}, "does not use 'votes'"),
+        ({"tasks": ("natural-votes",), "sources": {"items": Path(), "data": Path()}}, "does not use 'data'; it takes"),
     ],
 )
 def test_an_error_names_the_missing_input_of_a_step(fields: dict[str, object], message: str, tmp_path: Path) -> None:

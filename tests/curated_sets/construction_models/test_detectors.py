@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -196,6 +198,31 @@ def test_mediapipe_is_required_only_if_it_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "mediapipe", None)
     with pytest.raises(SnellenError, match=r"detector:mediapipe-face needs mediapipe .*pip install .*\[faces\]'"):
         make_subject("detector:mediapipe-face")
+
+
+@pytest.mark.parametrize(("settings", "options"), [("", (0, 0.5)), ("?model=full&threshold=0.9", (1, 0.9))])
+def test_faces_of_blazeface_are_shares_of_width_and_height(
+    settings: str, options: tuple[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = list[Any]()
+
+    @contextmanager
+    def graph(**chosen: Any) -> Iterator[Any]:
+        calls.append(chosen)
+        box = SimpleNamespace(xmin=0.25, ymin=0.5, width=0.5, height=0.25)
+        face = SimpleNamespace(location_data=SimpleNamespace(relative_bounding_box=box), score=[0.75])
+        yield SimpleNamespace(process=lambda rows: SimpleNamespace(detections=[face] if len(rows) > 9 else None))
+
+    package = SimpleNamespace(face_detection=SimpleNamespace(FaceDetection=graph))
+    fake = SimpleNamespace(__version__="0.10", solutions=package)
+    monkeypatch.setattr("snellen.curated_sets.construction_models.faces._mediapipe", lambda: fake)
+    subject: Any = make_subject(f"detector:mediapipe-face{settings}")
+    wide, small = Image.new("RGB", (200, 80)), Image.new("RGB", (20, 8))
+    assert subject.detector.find(wide, "face") == [Detection((50.0, 40.0, 150.0, 60.0), "face", 0.75)]
+    assert subject.detector.find(small, "face") == []
+    assert calls == [{"model_selection": options[0], "min_detection_confidence": options[1]}] * 2
+    assert subject.card.settings["mediapipe"] == "0.10"
+    assert subject.detector.refuses("cup") == "finds only faces, not 'cup'"
 
 
 def test_blazeface_finds_the_face_and_nothing_else(media: MediaFolder) -> None:

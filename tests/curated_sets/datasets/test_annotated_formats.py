@@ -139,6 +139,15 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert [sample.attributes for sample in (first, other)] == [attributes] * 2
 
 
+def test_depths_of_kitti_are_of_either_split(tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["KITTI"]())
+    (root / "data_depth_annotated/train").rename(root / "data_depth_annotated/val")
+    first, _ = DATASETS.get("KITTI").samples(root)
+    depth = first.read_depth()
+    assert depth is not None
+    assert depth[3, 2] == 12.5
+
+
 @pytest.mark.parametrize("number", ["\xb2", "9" * 5000])
 def test_odd_numbers_in_the_mapping_of_kitti_are_ignored(number: str, tmp_path: Path) -> None:
     root = write(tmp_path, ANNOTATED_LAYOUTS["KITTI"]())
@@ -217,6 +226,14 @@ def test_nyu_arrays_are_transposed(tmp_path: Path) -> None:
     pixels = np.asarray(Image.open(io.BytesIO(office.read_image()[0])))
     with h5py.File(tmp_path / "nyu_depth_v2_labeled.mat") as file:
         assert pixels[4, 1].tolist() == file["images"][0, :, 1, 4].tolist()
+
+
+def test_things_of_nyu_without_a_name_are_lost(tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["NYU-Depth-V2"]())
+    with h5py.File(root / "nyu_depth_v2_labeled.mat", "r+") as file:
+        file["labels"][0, 6, 0] = 3
+    samples = list(DATASETS.get("NYU-Depth-V2").samples(root))
+    assert [(len(sample.annotations), sample.lost) for sample in samples] == [(1, 1), (1, 0)]
 
 
 def test_a_matlab_file_of_another_version_is_noted_with_a_remedy(tmp_path: Path) -> None:
