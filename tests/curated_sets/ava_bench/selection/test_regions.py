@@ -17,6 +17,7 @@ from skimage.segmentation import slic
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
+from snellen.curated_sets.ava_bench.abilities.colour import colour_bin
 from snellen.curated_sets.ava_bench.selection.regions import (
     DEFAULTS,
     NO_BOX,
@@ -288,3 +289,17 @@ def test_the_box_of_a_region_is_its_largest_rectangle_less_the_inset(changes: di
     box = (9.0 + side, 6.0 + side, 45.0 - side, 30.0 - side)
     filled = 59 / 60 if side == 3 else 31 / 32
     assert region == Region(box, RED, 0.5, 95 * 9, filled, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rgb", "name"),
+    [
+        ((0, 0, 0), "dark"), ((93, 93, 93), "dark"), ((95, 95, 95), "grey"), ((170, 170, 170), "grey"),
+        ((172, 172, 172), "light"), ((255, 255, 255), "light"), ((140, 120, 120), "grey"), ((150, 115, 115), "red"),
+        ((255, 0, 0), "red"), ((255, 165, 0), "orange"), ((255, 255, 0), "orange"), ((0, 255, 0), "green"),
+        ((0, 255, 255), "cyan"), ((0, 128, 255), "blue"), ((128, 0, 128), "purple"),
+    ],
+)  # fmt: skip
+def test_colours_are_binned_by_lightness_or_by_hue(rgb: tuple[int, int, int], name: str) -> None:
+    """Lightness in Lab of grey 94 is 40 and of grey 171 is 70; chroma from 12 on is a hue of 60 degrees."""
+    assert colour_bin(rgb) == name
