@@ -1,13 +1,12 @@
-"""Folders and files by name: where a layout is found, and by which spelling a file."""
+"""Folders and files by name: where a layout is found, and which paths lead into a folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from unicodedata import normalize
 
 import pytest
 
-from snellen.datasets.formats.file_tree import files_below, folders_holding, layout_folder, name_below, name_on_disk
+from snellen.datasets.formats.file_tree import files_below, folders_holding, layout_folder, name_below
 from snellen.datasets.own_images import path_within
 from snellen.datasets.sample import MissingFiles, Note
 
@@ -30,13 +29,6 @@ def test_a_layout_is_found_in_the_root_or_at_most_three_folders_below_it(tmp_pat
     with pytest.raises(MissingFiles) as caught:
         layout_folder(tmp_path, ("none.txt", "no.csv"), "list")
     assert caught.value.note == Note("missing", "no list none.txt or no.csv", str(tmp_path))
-
-
-def test_a_file_is_found_by_the_spellings_of_other_systems(tmp_path: Path) -> None:
-    names = ["sub/a.png", "b c.png", normalize("NFD", "écran.png")]
-    write_empty(tmp_path, *names)
-    written = ["sub\\a.png", "b%20c.png", normalize("NFC", "écran.png"), "sub/a.png", "sub\\none.png"]
-    assert [name_on_disk(tmp_path, name) for name in written] == [*names, "sub/a.png", "sub\\none.png"]
 
 
 @pytest.mark.parametrize(

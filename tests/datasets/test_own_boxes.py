@@ -263,14 +263,3 @@ def test_a_coco_file_names_classes_of_which_not_all_are_marked(
     content = {"images": [listed], "categories": categories, "annotations": boxes}
     samples, _ = read(images, "b.json", json.dumps(content), exhaustive=exhaustive)
     assert samples["a.png"].attributes[NOT_EXHAUSTIVE_FIELD] == names
-
-
-def test_the_nearest_names_of_classes_count(images: Path) -> None:
-    (images.parent / "data.yaml").write_text("names: [far]")
-    (images.parent / "labels").mkdir()
-    line = "0 0.5 0.5 0.2 0.4"
-    assert objects(read(images, "labels/b.txt", line)[0]["b.png"])[0][0] == "far"
-    (images.parent / "labels" / "classes.txt").write_text("near")
-    assert objects(read(images, "labels/b.txt", line)[0]["b.png"])[0][0] == "near"
-    (images.parent / "labels" / "dataset.yaml").write_text("names: [first]")
-    assert objects(read(images, "labels/b.txt", line)[0]["b.png"])[0][0] == "first"

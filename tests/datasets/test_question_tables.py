@@ -1,14 +1,13 @@
-"""Tables of questions in a folder, and the columns of rows that differ."""
+"""Tables of questions in a folder."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.datasets.question_tables import QuestionTable, find_tables
+from snellen.datasets.question_tables import find_tables
 
 
 def test_the_tables_of_a_folder_are_its_visible_files_by_name_or_its_shards(tmp_path: Path) -> None:
@@ -22,11 +21,3 @@ def test_the_tables_of_a_folder_are_its_visible_files_by_name_or_its_shards(tmp_
     for name, message in (("d.txt", "d.txt: not a table; give .jsonl, .json"), ("i.csv", "no table in this folder")):
         with pytest.raises(SnellenError, match=message):
             find_tables(tmp_path / name)
-
-
-@pytest.mark.parametrize(("number", "columns"), [(20, ["a", "b"]), (21, ["a"])])
-def test_columns_of_json_are_the_keys_of_the_first_twenty_rows(number: int, columns: list[str], tmp_path: Path) -> None:
-    rows = [{"a": n} | ({"b": n} if n == number else {}) for n in range(1, 30)]
-    path = tmp_path / "a.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    assert QuestionTable(path).columns() == columns
