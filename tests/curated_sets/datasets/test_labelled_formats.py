@@ -490,7 +490,8 @@ def test_masks_of_one_image_are_joined_and_have_one_size(tmp_path: Path) -> None
         ([[19, 0], [0, 20]], [(1, 2)]),
         ([[30, 25], [30, 40]], [(0, 1), (1, 2)]),  # a tie in a slice goes to the first label
         ([[30, 30], [0, 0]], [(0, 1)]),  # the first of two slices
-        ([[0, 50, 0, 0, 0, 0, 50, 0]] * 1 + [[0] * 8], [(1, 1), (4, 0)]),  # the middle of slices 2 to 5
+        ([[20, 30], [0, 40]], [(0, 1), (1, 2)]),  # most of the first label is where the second prevails
+        ([[0, 50, 0, 0, 0, 0, 50, 0], [0] * 8], [(1, 1), (4, 0)]),  # the middle of slices 2 to 5
         ([[0, 0, 50, 0, 0], [0] * 5], [(2, 1), (1, 0)]),  # the first of two runs of two
     ],
 )
