@@ -15,6 +15,7 @@ from snellen.core.seeds import stream
 from snellen.curated_sets.splitting import _improve, assign_sides, balance, bind_units, check_splits
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.items import ItemSource
+from tests.goldens.golden import assert_golden
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,15 @@ def test_an_image_on_both_sides_is_refused() -> None:
 
 def test_of_equal_sides_an_image_goes_to_training() -> None:
     assert assign_sides({"x": ["a"]}, 0.5, stream("t")) == {"x": "train"}
+
+
+def test_sides_equal_their_golden() -> None:
+    """Of one stratum and of several, some of which fill an image more than once, at two shares."""
+    rng, lines = stream("t", "golden"), list[str]()
+    units = {n: [int(kind) for kind in rng.integers(0, 2 + n % 9, 1 + n % 4)] for n in range(90)}
+    for share in (0.2, 0.5):
+        sides = assign_sides(units, share, stream("t", 3))
+        lines.append("".join("x" if sides[n] == "test" else "-" for n in units))
+        counts = Counter((stratum, sides[n]) for n, strata in units.items() for stratum in strata)
+        lines += [f"{stratum}: {counts[stratum, 'train']}, {counts[stratum, 'test']}" for stratum in range(10)]
+    assert_golden("curated/sides.txt", "\n".join(lines) + "\n")

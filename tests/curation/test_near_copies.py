@@ -10,7 +10,15 @@ from PIL import Image, ImageDraw, ImageOps
 from scipy.ndimage import gaussian_filter
 
 from snellen.core.seeds import stream
-from snellen.curation.near_copies import NearCopies, find_near_copies, near_copy_notes, near_pairs, thumbnail
+from snellen.curation.near_copies import (
+    NearCopies,
+    _grey,
+    find_near_copies,
+    near_copy_notes,
+    near_pairs,
+    residual,
+    thumbnail,
+)
 from snellen.datasets.image_files import image_oddity
 
 SIDE = 200
@@ -153,3 +161,17 @@ def test_near_copies_that_stay_are_counted_and_named() -> None:
     copies = "4 images look like another one of their thing and stay: d like b, e like b, f like a, …"
     assert near_copy_notes(near, "abcdefg", "thing", keep=True) == [copies, alike]
     assert near_copy_notes(NearCopies({}, (), {}), "abc", "thing", keep=True) == []
+
+
+def test_a_faint_image_is_not_like_another_because_little_of_it_remains() -> None:
+    faint = photograph("b").point(lambda level: 100 + level // 3)
+    strong, weak = (_grey(thumbnail(image)) for image in (photograph("a"), faint))
+    assert min(residual(strong, weak), residual(weak, strong)) > 0.6
+    assert residual(weak, _grey(thumbnail(photograph("b")))) < 0.2
+
+
+@pytest.mark.parametrize(("others", "copies", "alike"), [(5, {1: 0, 2: 0, 3: 0}, {}), (4, {}, {"x": 3})])
+def test_at_most_a_third_of_a_group_are_copies(others: int, copies: dict[int, int], alike: dict[str, int]) -> None:
+    images = [photograph("a")] * 4 + [photograph("b", k) for k in range(others)]
+    near = find_near_copies([thumbnail(image) for image in images], ["x"] * len(images))
+    assert (near.copies, near.alike) == (copies, alike)

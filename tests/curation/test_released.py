@@ -66,6 +66,8 @@ def test_a_plan_needs_no_files_and_measures_them_if_present(root: Path) -> None:
     (root / "deep" / "image.png").write_bytes(b"12345")
     size = (root / "questions.jsonl").stat().st_size + 5
     assert RECIPE.plan(replace(options, sources={"toy": root}))["bytes"] == size
+    of_file = replace(RECIPE, find_root=lambda path: path)
+    assert of_file.plan(replace(options, sources={"toy": root / "questions.jsonl"}))["bytes"] == size - 5
 
 
 @pytest.mark.parametrize(

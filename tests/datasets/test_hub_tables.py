@@ -16,7 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.datasets import hub_boxes, hub_tables
 from snellen.datasets.hub_boxes import read_hub_boxes
-from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
+from snellen.datasets.hub_tables import ShardReader, TableRow, find_shards, label_text, open_shard, reading_order
 from snellen.datasets.own_images import read_own_images
 from snellen.datasets.question_tables import QuestionTable
 from snellen.datasets.sample import Note, RawSample, Sample
@@ -163,6 +163,17 @@ def test_boxes_are_coco_s_in_either_layout(tmp_path: Path) -> None:
     assert second.annotations == ()
 
 
+def test_objects_and_their_fields_have_other_names_too(tmp_path: Path) -> None:
+    """Columns may differ in length; an empty field gives way to the next, and lists are no facts."""
+    fields = {"box": [[1.0, 2.0, 3.0, 4.0], [5.0, 5.0, 9.0, 1.0]], "label": ["cat", None], "category": [None, "dog"]}
+    columns = {"image": [cell("a", 0)], "boxes": [{**fields, "score": [0.5], "tags": [["x"], ["y"]]}]}
+    (sample,) = read_hub_boxes(tmp_path, [write_shard(tmp_path / "t.parquet", columns, {"image": IMAGE})])
+    assert isinstance(sample, RawSample)
+    assert [(annotation.label, annotation.box, annotation.extra) for annotation in sample.annotations] == [
+        ("cat", (1, 2, 4, 6), {"label": "cat", "score": "0.5"}), ("dog", (5, 5, 14, 6), {"category": "dog"}),
+    ]  # fmt: skip
+
+
 def test_a_shard_without_objects_is_named(tmp_path: Path) -> None:
     boxed(tmp_path / "a.parquet", [[]], {"dtype": "string", "_type": "Value"})
     other = write_shard(tmp_path / "b.parquet", {"image": [cell("a", 0)]}, {"image": IMAGE})
@@ -173,10 +184,10 @@ def test_a_shard_without_objects_is_named(tmp_path: Path) -> None:
 def test_invalid_objects_are_counted_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_boxes, "MAX_OBJECTS", 2)
     cat = {"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat"}
-    rows = [[cat, None], None, [cat, cat, cat]]
+    rows = [[cat, None], None, [cat] * 4]
     records = boxed(tmp_path / "r.parquet", rows, {"dtype": "string", "_type": "Value"})
     images = [record for record in records if isinstance(record, RawSample)]
-    assert [(len(image.annotations), image.lost) for image in images] == [(1, 1), (0, 1), (2, 1)]
+    assert [(len(image.annotations), image.lost) for image in images] == [(1, 1), (0, 1), (2, 2)]
     assert len(records) == 6
 
 
@@ -199,3 +210,45 @@ def test_a_row_without_a_class_has_the_name_of_none(tmp_path: Path) -> None:
     """`datasets` writes -1 for a class that is not known."""
     path = write_shard(tmp_path / "t.parquet", {"label": [0, -1, 1, 2]}, {"label": class_label("cat", "dog")})
     assert [row.cells["label"] for row in QuestionTable(path).rows()] == ["cat", -1, "dog", 2]
+
+
+def test_shards_are_files_of_either_form_at_most_two_folders_below(tmp_path: Path) -> None:
+    names = ["b/data/2.parquet", "b/data/1.arrow", "a.PARQUET", "b/c/d/3.parquet", ".x/4.parquet", "b/.5.parquet",
+             "b/cache-6.arrow", "b/7.txt", "b/data/0.parquet"]  # fmt: skip
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    below = [path.relative_to(tmp_path).as_posix() for path in find_shards(tmp_path)]
+    assert below == ["a.PARQUET", "b/data/0.parquet", "b/data/1.arrow", "b/data/2.parquet"]
+    assert (find_shards(tmp_path / names[2]), find_shards(tmp_path / names[7])) == ([tmp_path / names[2]], [])
+    (tmp_path / "b/data/state.json").write_text(json.dumps({"_data_files": [{"filename": "9.arrow"}]}))
+    assert [path.name[0] for path in find_shards(tmp_path / "b/data")] == ["0", "2"], (
+        "arrow files that the state does not list are older"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "text"),
+    [(1, ("a", "b"), "b"), (0, ("a", "b"), "a"), (2, ("a", "b"), ""), (-1, ("a", "b"), ""), (True, ("a", "b"), ""),
+     ("x", ("a", "b"), "x"), (7, None, "7"), (1.0, None, ""), (None, None, ""), ("", None, "")],
+)  # fmt: skip
+def test_a_cell_names_a_class_by_text_or_number(content: Any, names: tuple[str, ...] | None, text: str) -> None:
+    assert label_text(content, names) == text
+
+
+def test_columns_and_cells_that_are_missing_are_named(tmp_path: Path) -> None:
+    kinds = {"image": IMAGE, "kind": class_label("a"), "breed": class_label("a", "b")}
+    columns: dict[str, list[Any]] = {"image": [cell("a", 0), None], "kind": [0, 0], "breed": [1, 0]}
+    path = write_shard(tmp_path / "t.parquet", columns, kinds)
+    with pytest.raises(SnellenError, match="no column class or label or category; it has image, kind, breed"):
+        open_shard(path).label_column(("class", "label", "category", "name"))
+    assert open_shard(path).label_column(("class", "breed")) == "breed"
+    alone = write_shard(tmp_path / "u.parquet", {"kind": [0, 0]}, {"kind": class_label("a")})
+    assert open_shard(alone).label_column(("class",)) == "kind"
+    with pytest.raises(SnellenError, match="no image column 'image'; it has kind"):
+        open_shard(alone).image_column()
+    images = [TableRow(ShardReader(), open_shard(path), "image", n) for n in range(2)]
+    assert images[0].read("s/t#0") == (cell("a", 0)["bytes"], "png")
+    with pytest.raises(SnellenError, match="s/t#1: a cell without image bytes; save the dataset with its images"):
+        images[1].inspect("s/t#1")
+    assert [reading_order(image) for image in (images[1], "x")] == [(str(path), 1), ("", 0)]

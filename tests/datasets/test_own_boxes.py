@@ -249,3 +249,17 @@ def test_boxes_in_no_known_place_or_form_are_named(images: Path, tmp_path: Path)
         read(images, "b.csv", "path,class,x1,y1,x2\na.png,cat,1,1,9\n")
     with pytest.raises(SnellenError, match="no class names"):
         read(images, "labels/b.txt", "0 0.5 0.5 0.2 0.4")
+
+
+@pytest.mark.parametrize(
+    ("exhaustive", "names"), [(None, ("big dog",)), (True, ("big dog",)), (False, ("big dog", "cat"))]
+)
+def test_a_coco_file_names_classes_of_which_not_all_are_marked(
+    images: Path, exhaustive: bool | None, names: tuple[str, ...]
+) -> None:
+    listed = {"id": 1, "file_name": "a.png", "width": 100, "height": 50, NOT_EXHAUSTIVE_FIELD: [2]}
+    boxes = [{"id": n, "image_id": 1, "category_id": n, "bbox": [n, 2, 30, 40]} for n in (1, 2)]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "big_dog"}]
+    content = {"images": [listed], "categories": categories, "annotations": boxes}
+    samples, _ = read(images, "b.json", json.dumps(content), exhaustive=exhaustive)
+    assert samples["a.png"].attributes[NOT_EXHAUSTIVE_FIELD] == names

@@ -25,6 +25,8 @@ from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.curated_sets.rules import Caps
 from snellen.stimuli.video import write_video
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import set_text
 
 WIDTH, HEIGHT = 64, 48
 RULES = Rules(
@@ -232,3 +234,7 @@ def test_boxes_images_and_domains(built: ItemSet) -> None:
     frames = [item.query[0] for item in built.items if item.task == "action"]
     assert {(frame.format, frame.width, frame.height) for frame in frames} == {("png", WIDTH, HEIGHT)}
     assert {item.factors["domain"] for item in built.items if item.factors["source"] == "iNaturalist-2021"} == {"Fungi"}
+
+
+def test_the_set_equals_its_golden(built: ItemSet) -> None:
+    assert_golden("curated/ava-classes.txt", set_text(built))

@@ -19,11 +19,14 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.curated_sets.ava_bench.abilities import localization
-from snellen.curated_sets.ava_bench.recipe import Curated
+from snellen.curated_sets.ava_bench.recipe import TWICE, Curated
 from snellen.curated_sets.ava_bench.selection.images import OTHER_SIZE, UNREADABLE
 from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.curated_sets.ava_bench.selection.splits import ONE_SIDE
 from snellen.curated_sets.rules import Caps
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
+from tests.suites.ava_bench.fixtures import ATOMIC
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
 KINDS = {1: "giraffe", 2: "elephant", 3: "cup"}
@@ -155,6 +158,7 @@ def test_one_dataset_and_one_task_can_be_named(tmp_path: Path) -> None:
         ({"LVYS": "."}, (), "no source 'LVYS'"),
         ({"LVIS": "."}, ("colours",), "no task 'colours'"),
         ({"CARPK": "."}, ("object",), "none of them is given"),
+        ({"LVIS": "."}, ("scene-merges", "object"), "ava-bench/scene-names: build this step on its own; leave out"),
     ],
 )
 def test_invalid_sources_and_tasks_are_refused(
@@ -163,6 +167,8 @@ def test_invalid_sources_and_tasks_are_refused(
     folders = dict.fromkeys(sources, tmp_path)
     with pytest.raises(SnellenError, match=message):
         FEW.build(BuildOptions(tmp_path / "set", sources=folders, tasks=tasks, show_progress=False))
+    with pytest.raises(SnellenError, match="no --input 'scene-name'; did you mean 'scene-names'"):
+        FEW.build(BuildOptions(tmp_path / "set", sources=folders, inputs={"scene-name": tmp_path}))
 
 
 def test_a_named_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
@@ -274,3 +280,26 @@ def test_a_mat_file_of_another_version_does_not_stop_the_build(tmp_path: Path) -
     items = build(tmp_path)
     curation = items.card.provenance["curation"]
     assert any("NYU-Depth-V2" in sources for sources in curation.values())
+
+
+def test_a_set_and_its_plan_equal_their_golden(tmp_path: Path) -> None:
+    things_of = {**intact(), 99: [(1, [0.0, 0.0, 2.0, 2.0])], 100: [(1, [60.0, 40.0, -5.0, 4.0])]}
+    lvis(tmp_path, things_of)
+    plan = FEW.plan(BuildOptions(tmp_path / "set", sources={"data": tmp_path}, n=3, show_progress=False))
+    items = build(tmp_path, tasks=("localization", "object", "counting"))
+    table = (tmp_path / "set" / "curation.csv").read_text()
+    assert_golden("curated/ava-things.txt", masked(f"{plan}\n{table}", tmp_path) + set_text(items, tmp_path))
+
+
+def test_a_second_image_of_one_name_and_abilities_without_items_are_recorded(tmp_path: Path) -> None:
+    path = lvis(tmp_path, intact(12)) / "lvis_v1_train.json"
+    content = json.loads(path.read_text())
+    content["images"].append({**content["images"][0], "id": 77})
+    path.write_text(json.dumps(content))
+    items = build(tmp_path)
+    assert items.card.provenance["curation"]["all tasks"]["LVIS"]["dropped"][TWICE] == {
+        "count": 1, "examples": ["train2017/000000000000.jpg"]
+    }  # fmt: skip
+    (note,) = (note for note in items.card.notes if note.startswith("nothing was found for "))
+    absent = note.removeprefix("nothing was found for ").split(", ")
+    assert set(absent) - {"colour"} == set(ATOMIC) - {"colour", "localization", "object", "counting"}

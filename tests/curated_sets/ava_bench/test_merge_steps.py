@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,12 @@ def test_a_run_about_something_else_is_refused(tmp_path: Path) -> None:
         SnellenError, match=r"item 'scene-name-0000' asks for something else; give the run of that step"
     ):
         proposed_discards(result)
+
+
+def test_names_of_scenes_and_actions_are_asked_apart(tmp_path: Path) -> None:
+    items = [*label_items({"AID": ["Beach"]}, "scene"), *label_items({"Moments-in-Time": ["jogging"]}, "action")]
+    result = answered(tmp_path, items, {item.item_id: "beach" for item in items})
+    with pytest.raises(SnellenError, match="names of actions and scenes in one run; ask about each separately"):
+        proposed_merges(result, read_choices())
+    people = proposed_merges(replace(named_labels(tmp_path / "set"), role="person"), read_choices())
+    assert [(row["reason"], row["state"]) for row in people] == [("by chat:someone", "confirmed")]

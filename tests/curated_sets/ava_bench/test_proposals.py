@@ -22,6 +22,8 @@ from snellen.curated_sets.rules import Caps
 from snellen.curation.queues import write_queue
 from snellen.exam.run import run
 from snellen.web.reviewing import decide_review
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import set_text
 from tests.helpers.reviewers import reviewed_by
 
 FEW = Curated(Rules(texture=Caps(5, 9)))
@@ -84,6 +86,10 @@ def test_people_decide_about_proposals(tmp_path: Path) -> None:
     decide_review([others], tmp_path / "half.csv")
     with pytest.raises(SnellenError, match="every row needs keep or drop"):
         build("scene-merges", tmp_path, "half", inputs={**inputs, "scene-merges": tmp_path / "half.csv"})
+    neither = {item.item_id: ("drop", "") for item in queue.items}
+    dropped = reviewed_by(queue, {"ann": neither, "bob": neither}, tmp_path / "neither")
+    with pytest.raises(SnellenError, match="keeps none of 2 rows, so there are no choices to write"):
+        build("scene-merges", tmp_path, "none", inputs={**inputs, "scene-merges": dropped})
     texts[work.items[0].item_id] = "something else"
     (tmp_path / "other").mkdir()
     other_names = answered(work, texts, tmp_path / "other")
@@ -135,3 +141,18 @@ def test_an_error_names_the_missing_input_of_a_step(tmp_path: Path, task: str, m
     folders(tmp_path / "data" / "AID", {"Beach": 1})
     with pytest.raises(SnellenError, match=message):
         build(task, tmp_path, "out")
+
+
+def test_the_sets_of_all_steps_equal_their_golden(tmp_path: Path) -> None:
+    folders(tmp_path / "data" / "AID", {"Beach": 1, "SeaShore": 2, "Bridge": 1, "Overpass": 1, "Port": 1})
+    folders(tmp_path / "data" / "DTD" / "images", {"woven": 1, "dotted": 2})
+    (tmp_path / "data" / "DTD" / "images" / "dotted" / "2.png").write_bytes(b"x")
+    names = build("scene-names", tmp_path, "names")
+    merged = {"Beach": "the beach", "SeaShore": "Beach", "Bridge": "bridge", "Overpass": "a Bridge.", "Port": "*"}
+    run_folder = answered(names, {item.item_id: merged[item.provenance["label"]] for item in names.items}, tmp_path)
+    review = build("scene-merges", tmp_path, "review", inputs={"scene-names": run_folder})
+    clutter = build("texture-clutter", tmp_path, "clutter")
+    text = "".join(set_text(items, tmp_path) for items in (names, review, clutter))
+    for file in ("review/choices/scenes.yaml", "clutter/curation.csv"):
+        text += (tmp_path / file).read_text().replace(str(tmp_path), "")
+    assert_golden("curated/ava-proposals.txt", text)

@@ -26,6 +26,8 @@ from snellen.web.building import build_study
 from snellen.web.design import read_design
 from snellen.web.pages import as_page, page_trials
 from snellen.web.study import read_plan
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
 
 
 def ask(toy: ItemSet, step: str, out: Path, **fields: int) -> ItemSet:
@@ -118,6 +120,7 @@ def test_votes_ask_for_a_name_of_every_image_before_any_name_is_shown(toy: ItemS
         ({"tasks": ("natural-votes",), "n": 3}, "asks about every image; leave out --n"),
         ({"tasks": ("pair-comparisons",), "n": 0}, "--n 0 makes no items"),
         ({"tasks": ("pair-comparisons",), "inputs": {"votes": Path()}}, "does not use 'votes'"),
+        ({"tasks": ("natural-votes",), "sources": {"items": Path(), "data": Path()}}, "does not use 'data'; it takes"),
     ],
 )
 def test_an_error_names_the_missing_input_of_a_step(fields: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -134,3 +137,15 @@ def test_a_plan_states_the_number_of_items(toy: ItemSet, tmp_path: Path) -> None
     assert plan["steps"][0]["commands"] == [
         f"snellen build combo/pair-comparisons --from curated --source items={toy.root} --out pair-comparisons"
     ]
+
+
+def test_the_sets_of_both_steps_equal_their_golden(toy: ItemSet, tmp_path: Path) -> None:
+    sets = [
+        ask(toy, "pair-comparisons", tmp_path / "pairs", n=6, seed=2),
+        ask(toy, "natural-votes", tmp_path / "votes"),
+    ]
+    text = "".join(set_text(items, tmp_path, toy.root) for items in sets)
+    options = BuildOptions(tmp_path, tasks=("natural-votes",), sources={"items": toy.root})
+    plans = [SUITE.recipes["curated"].plan(BuildOptions(tmp_path, tasks=("pair-comparisons",), n=3, seed=4))]
+    plans.append(SUITE.recipes["curated"].plan(options))
+    assert_golden("curated/combo.txt", text + masked("\n".join(map(str, plans)), tmp_path, toy.root) + "\n")

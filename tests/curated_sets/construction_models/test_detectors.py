@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -196,6 +198,31 @@ def test_mediapipe_is_required_only_if_it_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "mediapipe", None)
     with pytest.raises(SnellenError, match=r"detector:mediapipe-face needs mediapipe .*pip install .*\[faces\]'"):
         make_subject("detector:mediapipe-face")
+
+
+@pytest.mark.parametrize(("settings", "options"), [("", (0, 0.5)), ("?model=full&threshold=0.9", (1, 0.9))])
+def test_faces_of_blazeface_are_shares_of_width_and_height(
+    settings: str, options: tuple[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = list[Any]()
+
+    @contextmanager
+    def graph(**chosen: Any) -> Iterator[Any]:
+        calls.append(chosen)
+        box = SimpleNamespace(xmin=0.25, ymin=0.5, width=0.5, height=0.25)
+        face = SimpleNamespace(location_data=SimpleNamespace(relative_bounding_box=box), score=[0.75])
+        yield SimpleNamespace(process=lambda rows: SimpleNamespace(detections=[face] if len(rows) > 9 else None))
+
+    package = SimpleNamespace(face_detection=SimpleNamespace(FaceDetection=graph))
+    fake = SimpleNamespace(__version__="0.10", solutions=package)
+    monkeypatch.setattr("snellen.curated_sets.construction_models.faces._mediapipe", lambda: fake)
+    subject: Any = make_subject(f"detector:mediapipe-face{settings}")
+    wide, small = Image.new("RGB", (200, 80)), Image.new("RGB", (20, 8))
+    assert subject.detector.find(wide, "face") == [Detection((50.0, 40.0, 150.0, 60.0), "face", 0.75)]
+    assert subject.detector.find(small, "face") == []
+    assert calls == [{"model_selection": options[0], "min_detection_confidence": options[1]}] * 2
+    assert subject.card.settings["mediapipe"] == "0.10"
+    assert subject.detector.refuses("cup") == "finds only faces, not 'cup'"
 
 
 def test_blazeface_finds_the_face_and_nothing_else(media: MediaFolder) -> None:
@@ -508,3 +535,17 @@ def test_processors_only_for_torchvision_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SnellenError, match="no image processor works with Pillow"):
         make_subject(f"detector:hf/{folder}")
+
+
+def test_detectors_have_their_defaults_and_sorted_settings_on_their_cards(tmp_path: Path) -> None:
+    face = make_subject("detector:face?smallest=0.2&min_neighbors=3").card
+    assert face.name == "detector:face?min_neighbors=3&smallest=0.2"
+    assert (face.max_concurrency, face.is_local, face.reads) == (1, True, "views")
+    assert (set(face.accepts), dict(face.attributes)) == ({"image"}, {"family": "tool"})
+    usual = {"scale_factor": 1.1, "step_ratio": 1.0, "min_neighbors": 3, "smallest": 0.2}
+    assert usual.items() <= face.settings.items()
+    dino = make_subject(f"detector:hf/{grounding_dino(tmp_path / 'dino')}?device=cpu").card
+    assert dino.name == f"detector:hf/{tmp_path / 'dino'}"
+    assert (dino.settings["threshold"], dino.settings["text_threshold"]) == (0.25, 0.25)
+    reader = make_subject(f"detector:hf/{owl(tmp_path / 'owl')}").card
+    assert (reader.settings["threshold"], "text_threshold" in reader.settings) == (0.1, False)

@@ -252,6 +252,7 @@ def test_the_scored_tokens_of_a_server_are_those_after_the_context(
     assert (reply.text, reply.numbers) == ("-4.000000", (-3.0, -4.0, -5.0))
     assert (reply.model, reply.tokens_in) == ("as served", 6)
     fields = {"model": "org/model", "prompt": "a red cup. make it blue", "echo": True, "logprobs": 1, "max_tokens": 0}
+    fields["temperature"] = 1.0
     assert fields.items() <= server.requests[0].body.items()
     assert (card.name, card.max_concurrency, card.reads) == ("logprob:openai-api/near-by/org/model", 7, "views")
 
@@ -299,3 +300,17 @@ def test_a_temporary_outage_is_not_a_failure(monkeypatch: pytest.MonkeyPatch, me
             assert reason in str(subject.declines(Prompt((), (view,))))
     assert (server.count, reply.text) == (3, "-4.000000")
     assert not math.isnan(float(reply.text))
+
+
+def test_a_served_model_has_its_defaults_on_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("httpx", reason="needs the extra 'chat'")
+    monkeypatch.setenv("NEAR_BY_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("NEAR_BY_API_KEY", "none")
+    subjects: list[Any] = [
+        make_subject(f"logprob:openai-api/near-by/m{settings}") for settings in ("", "?attempts=2&max_concurrency=7")
+    ]
+    cards = [(subject.card.max_concurrency, subject.card.is_local, subject.attempts) for subject in subjects]
+    assert cards == [(4, False, 5), (7, False, 2)]
+    settings = {"logprob": "openai-api", "version": 1, "model": "openai-api/near-by/m"}
+    assert [subject.card.settings for subject in subjects] == [settings] * 2
+    assert {subject.card.name for subject in subjects} == {"logprob:openai-api/near-by/m"}

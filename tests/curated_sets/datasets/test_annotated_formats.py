@@ -84,6 +84,14 @@ def test_heads_of_vs_crowd(tmp_path: Path) -> None:
     assert by_id["videos/test_001/000001.jpg"].attributes == {"video": "test_001", "split": "test"}
 
 
+def test_a_video_of_another_name_has_no_split(tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["VSCrowd"]())
+    (root / "annotations/test_001.txt").rename(root / "annotations/night_001.txt")
+    (root / "videos/test_001").rename(root / "videos/night_001")
+    attributes = [sample.attributes for sample in DATASETS.get("VSCrowd").samples(root)]
+    assert attributes == [{"video": "night_001"}, *[{"video": "train_001", "split": "train"}] * 2]
+
+
 def test_useless_lines_of_vs_crowd_are_noted(tmp_path: Path) -> None:
     root = write(
         tmp_path, ANNOTATED_LAYOUTS["VSCrowd"]() | image_files("videos/train_001/11.jpg", "videos/train_002/1.jpg")
@@ -131,6 +139,15 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert [sample.attributes for sample in (first, other)] == [attributes] * 2
 
 
+def test_depths_of_kitti_are_of_either_split(tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["KITTI"]())
+    (root / "data_depth_annotated/train").rename(root / "data_depth_annotated/val")
+    first, _ = DATASETS.get("KITTI").samples(root)
+    depth = first.read_depth()
+    assert depth is not None
+    assert depth[3, 2] == 12.5
+
+
 @pytest.mark.parametrize("number", ["\xb2", "9" * 5000])
 def test_odd_numbers_in_the_mapping_of_kitti_are_ignored(number: str, tmp_path: Path) -> None:
     root = write(tmp_path, ANNOTATED_LAYOUTS["KITTI"]())
@@ -171,6 +188,19 @@ def test_arrays_that_a_file_declares_but_does_not_store_are_not_read(tmp_path: P
         read_entry(file, "x", 0)
 
 
+@pytest.mark.parametrize(("limit", "number"), [("MAX_ENTRIES", 2), ("MAX_ENTRY_BYTES", 399)])
+def test_arrays_of_many_or_large_entries_are_not_read(
+    tmp_path: Path, limit: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = np.arange(300, dtype="f4").reshape(3, 100)
+    with open_hdf5(tmp_path / "a.h5") as file:
+        assert read_entry(file, "x", 2)[0] == 200
+        monkeypatch.setattr(f"snellen.curated_sets.datasets.formats.hdf5.{limit}", number)
+        with pytest.raises(SnellenError, match="/x declares more than the limit of"):
+            read_entry(file, "x", 0)
+
+
 @pytest.mark.parametrize("codes", [[2**31], [0xD800], [65] * 1001])
 def test_a_name_of_odd_or_endless_codes_is_noted(tmp_path: Path, codes: list[int]) -> None:
     root = write(tmp_path, ANNOTATED_LAYOUTS["NYU-Depth-V2"]())
@@ -196,6 +226,14 @@ def test_nyu_arrays_are_transposed(tmp_path: Path) -> None:
     pixels = np.asarray(Image.open(io.BytesIO(office.read_image()[0])))
     with h5py.File(tmp_path / "nyu_depth_v2_labeled.mat") as file:
         assert pixels[4, 1].tolist() == file["images"][0, :, 1, 4].tolist()
+
+
+def test_things_of_nyu_without_a_name_are_lost(tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["NYU-Depth-V2"]())
+    with h5py.File(root / "nyu_depth_v2_labeled.mat", "r+") as file:
+        file["labels"][0, 6, 0] = 3
+    samples = list(DATASETS.get("NYU-Depth-V2").samples(root))
+    assert [(len(sample.annotations), sample.lost) for sample in samples] == [(1, 1), (1, 0)]
 
 
 def test_a_matlab_file_of_another_version_is_noted_with_a_remedy(tmp_path: Path) -> None:

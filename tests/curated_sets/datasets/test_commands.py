@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from snellen.cli import main
+from snellen.core.hashing import digest
 from snellen.curated_sets.commands import _print_inventory
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import Inventory, NoteCount, NoteCounter
@@ -17,6 +18,7 @@ from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
 from snellen.datasets.sample import Kind, Note
 from tests.curated_sets.datasets import annotated_layouts, layouts
 from tests.curated_sets.datasets.layouts import write
+from tests.goldens.golden import assert_golden
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -142,3 +144,11 @@ def test_wrong_words_are_refused_in_one_line(sources: Command, words: list[str],
     assert error.startswith("snellen: ")
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_the_list_equals_its_golden(sources: Command) -> None:
+    """Of every dataset the first line, and a digest of the card with the facts of the suites that use it."""
+    cards, text = json.loads(sources("list", "--json")[1]), sources("list")[1]
+    lines = [line for line in text.splitlines() if not line.startswith(" ")]
+    lines += [f"{name}: {list(card)} {digest(card, 16)}" for name, card in cards.items()]
+    assert_golden("curated/sources.txt", "\n".join(lines) + "\n")

@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import Dataset
 from snellen.curated_sets.datasets.evidence import verification_fault
-from snellen.curated_sets.datasets.folders import find_folders
+from snellen.curated_sets.datasets.folders import find_folders, recipe_folders
 from snellen.curated_sets.datasets.formats.box_files import DepthPng
 from snellen.curated_sets.datasets.formats.hdf5 import Hdf5Image
 from snellen.curated_sets.datasets.formats.tables import TableCell
@@ -304,6 +304,20 @@ def test_folders_of_a_root(tmp_path: Path) -> None:
     (tmp_path / "sources.yaml").write_text("LVIZ: b\n")
     with pytest.raises(SnellenError, match="did you mean 'LVIS'"):
         find_folders(tmp_path, ANNOTATED)
+
+
+def test_a_recipe_takes_the_folders_of_a_root_and_those_given_by_name(tmp_path: Path) -> None:
+    for name in ("root/VisA", "root/LVIS", "root/AID", "other", "empty"):
+        (tmp_path / name).mkdir(parents=True)
+    sources = {"choices": tmp_path, "LVIS": tmp_path / "other", "data": tmp_path / "root"}
+    folders = recipe_folders(sources, ("VisA", "DTD", "LVIS"), "s", ("choices",))
+    assert list(folders.items()) == [("VisA", tmp_path / "root/VisA"), ("LVIS", tmp_path / "other")]
+    for given, message in (
+        ({"data": tmp_path / "empty"}, f"no dataset to build from in {tmp_path / 'empty'}; give --source NAME=DIR"),
+        ({"choices": tmp_path}, "no dataset to build from; give"), ({"AID": tmp_path}, "no source 'AID'"),
+    ):  # fmt: skip
+        with pytest.raises(SnellenError, match=message):
+            recipe_folders(given, ("VisA", "LVIS"), "s", ("choices",))
 
 
 @pytest.mark.parametrize("path", sources_page.HEADERS, ids=lambda path: path.stem)

@@ -25,6 +25,7 @@ from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import Reader
 from snellen.curated_sets.datasets.formats.box_files import DepthPng
 from snellen.curated_sets.datasets.formats.class_folders import ClassFolders
+from snellen.curated_sets.datasets.formats.exposures import Exposures
 from snellen.curated_sets.datasets.formats.image_masks import MaskFiles
 from snellen.curated_sets.datasets.formats.nifti import LabelledVolumes, VolumeSlice
 from snellen.curated_sets.datasets.formats.product_lists import ProductList
@@ -480,3 +481,45 @@ def test_masks_of_one_image_are_joined_and_have_one_size(tmp_path: Path) -> None
         assert np.asarray(mask).tolist() == joined
     with pytest.raises(SnellenError, match=r"c\.png: is \(2, 1\), but other masks of the same image are \(3, 1\)"):
         MaskFiles((paths["a"], paths["c"])).open()
+
+
+@pytest.mark.parametrize(
+    ("areas", "slices"),
+    [
+        ([[20, 19], [0, 0]], [(0, 1)]),
+        ([[19, 0], [0, 20]], [(1, 2)]),
+        ([[30, 25], [30, 40]], [(0, 1), (1, 2)]),  # a tie in a slice goes to the first label
+        ([[30, 30], [0, 0]], [(0, 1)]),  # the first of two slices
+        ([[20, 30], [0, 40]], [(0, 1), (1, 2)]),  # most of the first label is where the second prevails
+        ([[0, 50, 0, 0, 0, 0, 50, 0], [0] * 8], [(1, 1), (4, 0)]),  # the middle of slices 2 to 5
+        ([[0, 0, 50, 0, 0], [0] * 5], [(2, 1), (1, 0)]),  # the first of two runs of two
+    ],
+)
+def test_slices_of_a_volume_are_the_largest_of_each_label(
+    areas: list[list[int]], slices: list[tuple[int, int]]
+) -> None:
+    reader = LabelledVolumes("x", ("a", "b"), absent="none")
+    assert list(reader._select_slices(np.array(areas))) == slices
+
+
+def test_masks_with_palettes_or_opacity_are_set_where_they_are_not_black(tmp_path: Path) -> None:
+    grey = np.array([[0, 200, 0]], np.uint8)
+    rgb = Image.fromarray(np.stack([grey] * 3, axis=-1))
+    indices = Image.fromarray(np.array([[1, 0, 1]], np.uint8), "P")
+    indices.putpalette([255, 0, 0, 0, 0, 0])
+    for name, opened in {
+        "p.png": indices, "rgba.png": rgb.convert("RGBA"), "la.png": Image.fromarray(grey).convert("LA"),
+        "cmyk.tif": rgb.convert("CMYK"), "bit.png": Image.fromarray(grey).convert("1"),
+    }.items():  # fmt: skip
+        opened.save(tmp_path / name)
+        assert np.asarray(MaskFiles((tmp_path / name,)).open()).tolist() == [[0, 255, 0]], name
+
+
+@pytest.mark.parametrize(("count", "labels"), [(2, []), (3, ["under-exposed", "over-exposed"])])
+def test_a_sequence_of_exposures_has_three_images(count: int, labels: list[str], tmp_path: Path) -> None:
+    names = ["Label/2.jpg", *(f"1/{n}.jpg" for n in range(1, count + 1))]
+    samples, notes = scan(Exposures("scene"), write(tmp_path, {name: image(name) for name in names}))
+    assert [sample.label for sample in samples] == labels
+    usual = ["reference of a sequence", "middle of a sequence"]
+    messages = usual if labels else ["images of a sequence (fewer than 3)"]
+    assert [note.message for note in notes] == [*messages, "sequence of this reference"]

@@ -69,3 +69,18 @@ def test_damage_is_a_reason(tmp_path: Path, seed: int) -> None:
         path.write_bytes(raw[:start] + bytes([raw[start] ^ 1 << int(rng.integers(8))]) + raw[start + 1 :])
         column = read_variable(path, "x", list)
         assert len(column) == 2 or "MATLAB file" in column
+
+
+@pytest.mark.parametrize("levels", [50, 51])
+def test_endless_nesting_and_unpacking_are_refused(
+    tmp_path: Path, levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells: Any = "x"
+    for _ in range(levels):
+        inner, cells = cells, np.empty(1, object)
+        cells[0] = inner
+    path = written(tmp_path / "a.mat", cells, packed=True)
+    result = read_variable(path, "x", lambda value: value)
+    assert isinstance(result, list) if levels == 50 else "more than 50 nested levels" in str(result)
+    monkeypatch.setattr("snellen.curated_sets.datasets.formats.matlab.MAX_BYTES", path.stat().st_size + 100)
+    assert "it unpacks to more than" in str(read_variable(path, "x", list))

@@ -35,7 +35,9 @@ from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.exam.run import run
 from snellen.suites.vfm_bench.class_images import ClassImage, Concept, ConceptTask, draw_records
-from tests.helpers.reviewers import reviewed_by
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
+from tests.helpers.reviewers import decision_set, reviewed_by
 
 LEAVES = ("blight", "early blight", "late blight")
 """One name is part of the others; the released code drew demos of all three for the first."""
@@ -456,3 +458,46 @@ def test_too_few_judges_are_an_error(candidates: ItemSet, tmp_path: Path) -> Non
     )
     with pytest.raises(SnellenError, match=r"no candidate is left \(35 candidates left out, answered by fewer than 5"):
         build(tmp_path / "out", "select", inputs={"votes": tmp_path / "votes"})
+
+
+def test_the_sets_of_all_steps_equal_their_golden(
+    data: Path, candidates: ItemSet, votes: Path, chosen: ItemSet, tmp_path: Path
+) -> None:
+    steps = [build(tmp_path / step, step, sources={"items": chosen.root}) for step in ("captions", "instructions")]
+    steps.append(build(tmp_path / "work", "review", sources={"items": chosen.root}))
+    lines = ["item_id,decision,author,reason", *(f"{item.item_id},keep,ann," for item in chosen.items[2:])]
+    (tmp_path / "review.csv").write_text("\n".join([*lines, f"{chosen.items[0].item_id},drop,bob,dark", ""]))
+    sources, inputs = {"items": chosen.root}, {"review": tmp_path / "review.csv"}
+    final = build(tmp_path / "final", sources=sources, inputs=inputs)
+    plans = [
+        SMALL.plan(BuildOptions(tmp_path, tasks=tasks, **fields))
+        for tasks, fields in (
+            (("candidates",), {"sources": {"data": data}, "n": 8}), (("select",), {"inputs": {"votes": votes}}),
+            (("captions",), {"sources": sources}), ((), {"sources": sources, "inputs": inputs}), ((), {}),
+        )
+    ]  # fmt: skip
+    folders = (chosen.root, votes, tmp_path, data)
+    text = "".join(set_text(items, *folders) for items in (candidates, chosen, *steps, final))
+    assert_golden("curated/vfm-bench.txt", text + masked("\n".join(map(str, plans)), *folders) + "\n")
+
+
+def test_runs_that_are_no_votes_and_reviews_that_keep_nothing_are_refused(
+    candidates: ItemSet, chosen: ItemSet, tmp_path: Path
+) -> None:
+    twice, others = tmp_path / "twice", tmp_path / "others"
+    settings: dict[str, Any] = {"limit": 1, "show_progress": False}
+    run(candidates, ["fake:first-option"], twice, conditions=["shots=0"], repeats=2, **settings)
+    run(decision_set(tmp_path / "decisions"), ["fake:first-option"], others, **settings)
+    lines = ["item_id,decision,author,reason", *(f"{item.item_id},drop,ann," for item in chosen.items)]
+    (tmp_path / "review.csv").write_text("\n".join(lines))
+    sources, review = {"items": chosen.root}, {"review": tmp_path / "review.csv"}
+    for fields, message in (
+        ({"inputs": {"votes": twice}}, "a judge was asked more than once; each judge has one vote, so leave out --rep"),
+        ({"inputs": {"votes": others}}, "no votes on candidates of vfm-bench; build candidates with"),
+        ({"sources": sources, "inputs": review}, "keeps none of 9 items"),
+        ({"step": "captions", "sources": sources, "inputs": review}, "does not use --input 'review'; it takes no"),
+        ({"step": "select", "sources": sources}, "does not use --source 'items'; it takes no --source"),
+        ({"sources": {**sources, "data": tmp_path}}, "does not use --source 'data'; it takes only --source items=PATH"),
+    ):
+        with pytest.raises(SnellenError, match=message):
+            build(tmp_path / "out", **fields)

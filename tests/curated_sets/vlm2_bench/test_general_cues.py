@@ -18,12 +18,14 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.curated_sets.vlm2_bench.edit_pairs import read_edit_pairs
+from snellen.curated_sets.vlm2_bench.edit_pairs import FIELDS, KINDS, read_edit_pairs
 from snellen.curated_sets.vlm2_bench.general_cues import STEPS, PairStep, parse_pair, read_screening
 from snellen.curated_sets.vlm2_bench.recipe import Curated
 from snellen.curation.queues import write_queue
 from snellen.exam.run import run
 from snellen.web.reviewing import decide_review
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
 from tests.helpers.reviewers import reviewed_by
 
 PAIRS: Mapping[str, str] = {
@@ -360,3 +362,35 @@ def test_wrong_rows_are_named(rows: list[str], message: str, tmp_path: Path) -> 
     (tmp_path / "data" / "metadata.jsonl").write_text("\n".join(rows))
     with pytest.raises(SnellenError, match=message):
         read_edit_pairs(tmp_path / "data")
+
+
+def test_the_sets_of_all_steps_equal_their_golden(source: Path, tmp_path: Path) -> None:
+    chain = Chain(source, tmp_path)
+    sets = [*answered(chain).values(), chain.build("gc"), chain.build("gc-mat", n=1, seed=4)]
+    options = BuildOptions(tmp_path, tasks=("gc",), sources={"gc": source}, n=1)
+    plans = [
+        Curated().plan(options),
+        Curated().plan(BuildOptions(tmp_path, tasks=("gc-answers",), sources={"gc": source})),
+    ]
+    text = "".join(set_text(items, tmp_path) for items in sets)
+    assert_golden("curated/vlm2-cues.txt", text + masked("\n".join(map(str, plans)), tmp_path) + "\n")
+
+
+def test_every_name_of_a_field_and_of_a_kind_of_edit_is_read(tmp_path: Path) -> None:
+    """A row for each other name of a field, and for each name of a kind; the first name that a row has counts."""
+    make_image(tmp_path / "a.png", 0)
+    plain = {"source": "a.png", "edited": "a.png", "instruction": "x", "edit_type": " ADD "}
+    rows, kinds = [{**plain, "prompt": "y", "image_id": "p", "id": "first"}], ["add"]
+    for field in ("source", "edited", "instruction"):
+        for name in FIELDS[field][1:]:
+            rows.append({other: cell for other, cell in plain.items() if other != field} | {name: plain[field]})
+            kinds.append("add")
+    for kind, names in {**KINDS, "": ("style",)}.items():
+        for name in names:
+            rows.append({**plain, "edit_type": name, "task": "remove"})
+            kinds.append(kind)
+    (tmp_path / "metadata.jsonl").write_text("\n\n".join(map(json.dumps, rows)))
+    pairs = read_edit_pairs(tmp_path)
+    assert [pair.kind for pair in pairs] == kinds
+    assert {(pair.original, pair.edited, pair.instruction) for pair in pairs} == {(tmp_path / "a.png",) * 2 + ("x",)}
+    assert [pair.name for pair in pairs] == ["first", *(str(2 * n + 1) for n in range(1, len(rows)))]

@@ -16,12 +16,17 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import ItemSet
-from snellen.curated_sets.vlm2_bench.people import scaled, selected
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.curated_sets.vlm2_bench.objects import read_objects
+from snellen.curated_sets.vlm2_bench.people import read_people, scaled, selected
 from snellen.curated_sets.vlm2_bench.recipe import Curated
+from snellen.curated_sets.vlm2_bench.zoom import detection_items
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.items import sorted_pattern
 from snellen.suites.vlm2_bench.sequences import PC_COUNTS
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
+from tests.helpers.journey import colour_set
 
 NAMES = ("nora", "olga", "rosa", "sina", "yuki")
 
@@ -280,6 +285,9 @@ def test_unknown_names_and_no_source_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(SnellenError, match=message):
             build(tmp_path / "set", **fields)
+    two = BuildOptions(tmp_path / "set", tasks=("pc-look-alikes", "pc-cnt"), sources={"pc": tmp_path})
+    with pytest.raises(SnellenError, match="vlm2-bench/pc-look-alikes: build this step on its own; leave out"):
+        Curated().plan(two)
 
 
 def test_the_seed_changes_the_recipe_and_the_sequences(tmp_path: Path) -> None:
@@ -293,3 +301,46 @@ def test_the_seed_changes_the_recipe_and_the_sequences(tmp_path: Path) -> None:
     make_image(photos / "type0/thing0/main/0.png", 888)
     with_other_images = build(tmp_path / "moved", "oc-cnt", sources={"oc": photos})
     assert with_other_images.card.recipe_hash != first.card.recipe_hash, "other images are another recipe"
+
+
+def test_the_sets_of_objects_and_people_equal_their_golden(tmp_path: Path) -> None:
+    objects, people = make_objects(tmp_path / "oc", 2, 1), make_people(tmp_path / "pc", 2, 2)
+    (objects / "type0/thing0/cues.yaml").write_text("other0: [shape, colour]\nother1: [colour]\n")
+    make_image(people / "group1" / NAMES[4] / "0.png", 90)
+    for k in range(1, 5):
+        make_image(people / "group1" / NAMES[4] / f"{k}.png", 90 + k)
+    sources, inputs = {"oc": objects, "pc": people}, {"look-alikes": look_alikes(tmp_path, people)}
+    final = build(tmp_path / "set", "", sources=sources, inputs=inputs)
+    zoom = build(tmp_path / "zoom", "zoom", sources={"items": final.root})
+    sets = [read_itemset(tmp_path / "look-alikes"), final, zoom]
+    plans = [
+        Curated().plan(BuildOptions(tmp_path, tasks=tasks, sources=given, seed=seed))
+        for tasks, given, seed in (
+            ((), {}, 0), ((), sources, 3), (("oc-cnt", "pc-grp"), sources, 0), (("zoom",), {"items": final.root}, 0),
+        )
+    ]  # fmt: skip
+    text = "".join(set_text(items, tmp_path) for items in sets)
+    assert_golden("curated/vlm2-sequences.txt", text + masked("\n".join(map(str, plans)), tmp_path) + "\n")
+
+
+def test_people_objects_and_sets_that_do_not_suffice_are_named(tmp_path: Path) -> None:
+    few = make_people(tmp_path / "few", 1, 3)
+    with pytest.raises(SnellenError, match="few: 3 people, but at least 4 are needed; give a folder GROUP/PERSON"):
+        read_people(few)
+    people = make_people(tmp_path / "people", 2, 2)
+    (people / "group1" / "olga-1" / "2.png").unlink()
+    with pytest.raises(SnellenError, match="olga-1: 3 images, but 4 are needed"):
+        read_people(people)
+    photos = make_objects(tmp_path / "photos", 1, 1)
+    (photos / "type0/thing0/cues.yaml").write_text("other0: colour\n")
+    with pytest.raises(SnellenError, match=r"cues\.yaml: write a list of shared cues per distractor"):
+        read_objects(photos)
+    for k in (0, 1):
+        shutil.rmtree(photos / f"type0/thing0/distractors/other{k}")
+    with pytest.raises(SnellenError, match="4 images in main and 2 distractors; at least 4 and 3 are needed"):
+        read_objects(photos)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SnellenError, match="empty: no objects; give a folder TYPE/OBJECT"):
+        read_objects(tmp_path / "empty")
+    with pytest.raises(SnellenError, match="no images of objects or people to zoom into"):
+        detection_items(colour_set(tmp_path / "colours"))

@@ -8,13 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.curated_sets.vlm2_bench import videos
 from snellen.curated_sets.vlm2_bench.recipe import Curated
 from snellen.stimuli.video import frames_at, uniform_times, write_video
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import set_text
 
 RED, BLUE = (200, 30, 30), (30, 30, 200)
 PEOPLE = {"p": (RED, 12, (32, 24)), "q": (BLUE, 9, (24, 32))}
@@ -58,6 +63,7 @@ def test_each_pair_gives_two_videos_with_equal_parts(tmp_path: Path) -> None:
         assert "olga" not in item.item_id + item.cluster_id + str(item.factors)
     assert "pc-vid: 4 videos of 2 pairs of clips in 2 activities (the paper: 200)" in itemset.card.notes
     assert any("4 videos whose parts were cut or converted" in note for note in itemset.card.notes)
+    assert_golden("curated/vlm2-videos.txt", set_text(itemset, tmp_path))
 
 
 def test_plan_and_limit_count_videos(tmp_path: Path) -> None:
@@ -79,3 +85,13 @@ def test_missing_and_equal_clips_are_refused(tmp_path: Path) -> None:
     (pair / "q.mp4").write_bytes(b"no video")
     with pytest.raises(SnellenError, match=r"q\.mp4: not a readable video"):
         build(clips, tmp_path / "set")
+
+
+def test_a_joined_video_has_even_sides_of_its_first_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = list[object]()
+    monkeypatch.setattr(videos, "frames_at", lambda path, times: [(0.0, Image.new("RGB", (33, 25 + len(path.stem))))])
+    monkeypatch.setattr(videos, "join_clips", lambda parts, path, **settings: joined.append((parts, settings)))
+    monkeypatch.setattr(videos, "add_video", lambda media, path: path.name)
+    parts = [Path("p.mp4"), Path("other.mp4")]
+    assert str(videos._join(parts, MediaFolder(tmp_path))[0]) == "video.mp4"
+    assert joined == [(parts, {"fps": 24, "size": (32, 26)})]

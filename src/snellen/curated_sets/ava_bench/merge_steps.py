@@ -91,8 +91,8 @@ def proposed_merges(result: StepResult, choices: Choices) -> list[dict[str, Any]
         if name:
             by_name.setdefault(name.casefold(), []).append((item.provenance["source"], item.provenance["label"], name))
     if len(kinds) > 1:
-        names = " and ".join(sorted(kinds))
-        raise SnellenError(f"{result.items.root}: names of {names}s in one run; ask about each separately")
+        names = " and ".join(f"{kind}s" for kind in sorted(kinds))
+        raise SnellenError(f"{result.items.root}: names of {names} in one run; ask about each separately")
     rows = []
     for group in by_name.values():
         present = {choices.scene(s, label) if kinds == {"scene"} else choices.action(label, s) for s, label, _ in group}

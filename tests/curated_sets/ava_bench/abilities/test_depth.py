@@ -191,3 +191,18 @@ def test_a_scene_type_with_one_bin_has_no_items() -> None:
     context = curating(depth_indoor=Caps(1, 9))
     assert not CURATION.select(find_all(CURATION, context, *rooms("chair", 1.5, [50, 60])), context)
     assert dropped(context) == {absolute_depth.ONE_BIN: 2}
+
+
+@pytest.mark.parametrize("count", [26, 27, 40])
+def test_at_most_as_many_bins_are_offered_as_there_are_letters_always_with_the_true_one(count: int) -> None:
+    context = curating(depth_outdoor=Caps(1, 9))
+    box = (600.0, 100.0, 700.0, 200.0)
+    roads = [
+        scene(annotation("Car", box, nearest_m=8.5 + n), source=ROADS, size=ROAD, record=str(n)) for n in range(count)
+    ]
+    selected = CURATION.select(find_all(CURATION, context, *roads), context)
+    for candidate in selected:
+        item = CURATION.make_item(candidate, item_source(candidate, ROAD), stream("t", candidate.bin))
+        keys = [option.key for option in item.options]
+        assert (len(keys), item.answer in keys) == (26, True)
+        assert keys == sorted(keys, key=lambda name: float(name.partition("-")[0]))

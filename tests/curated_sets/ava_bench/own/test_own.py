@@ -20,7 +20,17 @@ from snellen.datasets.own_boxes import OwnBoxes, read_colour
 from snellen.datasets.sample import Note, Sample
 from snellen.exam.run import run
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
-from tests.helpers.own_images import BOX_CLASSES, boxed_images, write_coco, write_table, write_voc, write_yolo
+from tests.goldens.golden import assert_golden
+from tests.goldens.sets import masked, set_text
+from tests.helpers.own_images import (
+    BOX_CLASSES,
+    boxed_images,
+    draw_image,
+    write_coco,
+    write_table,
+    write_voc,
+    write_yolo,
+)
 from tests.helpers.shards import IMAGE, class_label, write_shard
 
 WITH_BOXES = {"localization", "object", "counting", "spatial", "colour"}
@@ -239,3 +249,51 @@ def test_a_coco_file_of_windows_finds_its_images(tmp_path: Path) -> None:
         (tmp_path / "coco.json").write_text(json.dumps(coco))
         records = list(OwnBoxes(tmp_path / "images", tmp_path / "coco.json").samples())
         assert [r.record_id for r in records if not isinstance(r, Note)] == ["a.png"], name
+
+
+def test_a_set_and_a_plan_equal_their_golden(items: ItemSet, root: Path, tmp_path: Path) -> None:
+    sources = {"images": root / "images", "boxes": root / "plain.csv"}
+    options = BuildOptions(tmp_path / "p", sources=sources, tasks=("counting", "object", "ocr"), show_progress=False)
+    plan = masked(f"{Own().plan(options)}\n", root)
+    assert_golden("curated/ava-own.txt", plan + set_text(items, root, without=("colour",)))
+
+
+def test_a_plan_names_copies_and_a_class_without_another(tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    for n in range(8):
+        draw_image(images / f"{n}.png", "copies", n, size=(96, 72))
+    with Image.open(images / "3.png") as image:
+        image.convert("L").save(images / "again.png")
+    names = [*(f"{n}.png" for n in range(8)), "again.png", "0.png"]
+    coco = {
+        "images": [{"id": n, "file_name": name, "width": 96, "height": 72} for n, name in enumerate(names)],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": n, "image_id": n, "category_id": 1, "bbox": [5, 5, 20, 30]} for n in range(len(names))],
+    }
+    (tmp_path / "coco.json").write_text(json.dumps(coco))
+    sources = {"images": images, "boxes": tmp_path / "coco.json"}
+    tasks = ("localization", "object", "counting")
+    plan = Own().plan(BuildOptions(tmp_path / "set", sources=sources, tasks=tasks, show_progress=False))
+    assert (plan["images"], plan["things"], {name.split()[0] for name in plan["items"]}) == (
+        9, {"cat": 9}, {"localization"}
+    )  # fmt: skip
+    counting, alone = plan["without"]
+    assert counting.startswith("counting: nothing is left: a class of fewer than 2 bins (")
+    assert alone == "object: needs boxes of two classes or more, so that there is a choice"
+    assert "1 things, pairs or images left out, second image of one path: 0.png" in plan["left_out"]
+    (note,) = plan["notes"]
+    pair = ("3.png like again.png", "again.png like 3.png")
+    assert note.startswith("1 of 9 images look like another one, and may be on both sides of the split: ")
+    assert note.endswith(pair)
+
+
+def test_facts_in_columns_are_asked_as_they_stand(tmp_path: Path) -> None:
+    """Colours of the table and not of the pixels; orientations and counts only of balls, of which all are marked."""
+    rows = boxed_images(tmp_path / "images", 18)
+    for n, row in enumerate(rows):
+        row["color"] = ("#d21e1e", "30 40 210", "128,128,128", "")[n % 4]
+        row["exhaustive"] = "yes" if row["class"] == "ball" else "no"
+    sources = {"images": tmp_path / "images", "boxes": write_table(tmp_path / "b.csv", rows)}
+    tasks = ("colour", "orientation", "counting", "ocr")
+    options = BuildOptions(tmp_path / "set", sources=sources, tasks=tasks, seed=2, n=4, show_progress=False)
+    assert_golden("curated/ava-own-facts.txt", set_text(Own().build(options), tmp_path))

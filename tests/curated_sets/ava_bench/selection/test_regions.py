@@ -17,6 +17,7 @@ from skimage.segmentation import slic
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
+from snellen.curated_sets.ava_bench.abilities.colour import colour_bin
 from snellen.curated_sets.ava_bench.selection.regions import (
     DEFAULTS,
     NO_BOX,
@@ -25,6 +26,8 @@ from snellen.curated_sets.ava_bench.selection.regions import (
     VARIED,
     Region,
     RegionSettings,
+    _make_region,
+    _WorkingCopy,
     best_region,
     examined_regions,
     largest_rectangle,
@@ -261,3 +264,42 @@ def test_without_scikit_image_the_error_names_the_extra(monkeypatch: pytest.Monk
 
 def test_every_threshold_states_its_meaning_and_origin() -> None:
     assert all(threshold.metadata["what"] and threshold.metadata["origin"] for threshold in fields(DEFAULTS))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, ""), ({"min_share": 0.25}, ""), ({"min_share": 0.26}, NO_BOX), ({"min_side_share": 0.5}, ""),
+        ({"min_side_share": 0.51}, NO_BOX), ({"min_filled": 0.98}, ""), ({"min_filled": 0.99}, VARIED),
+        ({"inset_px": 2, "min_share": 0.2}, NO_BOX), ({"inset_px": 2, "min_share": 0.13}, ""),
+    ],
+)  # fmt: skip
+def test_the_box_of_a_region_is_its_largest_rectangle_less_the_inset(changes: dict[str, Any], reason: str) -> None:
+    """Of 60 x 36 pixels in blocks of 3: the region has 12 x 8 of 20 x 12 blocks, of which one is a speck."""
+    thresholds = replace(DEFAULTS, working_px=20, **changes)
+    pixels = np.full((36, 60, 3), RED, np.uint8)
+    mask = np.zeros((12, 20), bool)
+    mask[2:10, 3:15] = True
+    mask[5, 8] = False
+    region = _make_region(_WorkingCopy.from_image(pixels, thresholds), mask, 0.5, thresholds)
+    if reason:
+        assert region == reason
+        return
+    side = 3 * thresholds.inset_px
+    box = (9.0 + side, 6.0 + side, 45.0 - side, 30.0 - side)
+    filled = 59 / 60 if side == 3 else 31 / 32
+    assert region == Region(box, RED, 0.5, 95 * 9, filled, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rgb", "name"),
+    [
+        ((0, 0, 0), "dark"), ((93, 93, 93), "dark"), ((95, 95, 95), "grey"), ((170, 170, 170), "grey"),
+        ((172, 172, 172), "light"), ((255, 255, 255), "light"), ((140, 120, 120), "grey"), ((150, 115, 115), "red"),
+        ((255, 0, 0), "red"), ((255, 165, 0), "orange"), ((255, 255, 0), "orange"), ((0, 255, 0), "green"),
+        ((0, 255, 255), "cyan"), ((0, 128, 255), "blue"), ((128, 0, 128), "purple"),
+    ],
+)  # fmt: skip
+def test_colours_are_binned_by_lightness_or_by_hue(rgb: tuple[int, int, int], name: str) -> None:
+    """Lightness in Lab of grey 94 is 40 and of grey 171 is 70; chroma from 12 on is a hue of 60 degrees."""
+    assert colour_bin(rgb) == name

@@ -81,6 +81,8 @@ def _add(
         word = _Word.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
+        if key == "anns" and isinstance(raw, dict) and isinstance(raw.get("image_id"), int):
+            lost[raw["image_id"]] = lost.get(raw["image_id"], 0) + 1
         yield Note("unreadable", f"element of {key} in another form", f"{id}: {first['loc']}: {first['msg']}")
         return
     text = word.utf8_string.strip()
