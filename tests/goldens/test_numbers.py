@@ -140,8 +140,8 @@ def significance_lines() -> Iterator[str]:
     yield f"power: {plain([permutation.sign_test_power(*case, level) for case in cases for level in (0.05, 0.01)])}"
     yield f"Holm: {plain(permutation.holm([0.04, 0.01, NO, 0.03, 0.01, 0.6, 0.02]).tolist())}"
     yield f"detectable: {plain([power.detectable(0.4, 0.7), power.detectable(-1, 3)])}"
-    cases = [(0.6, 0.5, 0.5, 0.7, 40), (0.5, 0.6, 0.4, 0.9, 7), (3.0, 0.0, 2.0, 5.0, 12)]
-    yield f"units needed: {plain([power.units_needed(*case) for case in cases])}"
+    needs = [(0.6, 0.5, 0.5, 0.7, 40), (0.5, 0.6, 0.4, 0.9, 7), (3.0, 0.0, 2.0, 5.0, 12)]
+    yield f"units needed: {plain([power.units_needed(*need) for need in needs])}"
     turns = [4, 2, 2, 7, 7, 7, 7, 0, 5, 5, 5, 1, 8, 8, 3, 9, 6, 6]
     for name, values in (("right or wrong", RIGHT), ("partial credit", PARTIAL), ("errors", ERRORS)):
         for bounds in ((0.0, 1.0), (-1.0, 12.0))[name == "errors" :]:
@@ -183,10 +183,10 @@ def fit_lines() -> Iterator[str]:
         struck = [kept_size.is_blind([True] * hits + [False] * (4 - hits), guess) for hits in range(5)]
         yield f"blind: {kept_size.blind_orders(guess)}, {struck}"
     yield f"loss: {plain(kept_size.paired_loss([True] * 6 + [False] * 3, [True] * 2 + [False] * 5 + [True] * 2))}"
-    grid = equality.equality_grid([-0.1, 0.0, 0.1, 0.3])
+    judged = equality.equality_grid([-0.1, 0.0, 0.1, 0.3])
     yes = [[6, 5, 2, 0], [6, 6, 6, 5], [0, 0, 0, 0], [3, 2, 3, 1]]
     for row in yes:
-        yield f"equality: {plain(equality.equality(grid, Answers(np.array([6, 6, 7, 5]), np.array(row))))}"
+        yield f"equality: {plain(equality.equality(judged, Answers(np.array([6, 6, 7, 5]), np.array(row))))}"
 
 
 def metric_lines() -> Iterator[str]:
