@@ -86,7 +86,8 @@ def _axes_lines(axes: Axes) -> Iterator[str]:
         yield f"  line {_style(line)} {_plain(line.get_xydata())}"
     places: Any
     for shapes in axes.collections:
-        colours = [to_hex(colour) for part in (shapes.get_facecolor(), shapes.get_edgecolor()) for colour in part]
+        rgba: list[Any] = [*shapes.get_facecolor(), *shapes.get_edgecolor()]
+        colours = [to_hex(colour) for colour in rgba]
         places = shapes.get_offsets() if isinstance(shapes, PathCollection) else []
         rows = shapes.get_segments() if isinstance(shapes, LineCollection) else []
         yield f"  shapes {colours} {_plain(places)} {[_plain(row) for row in rows]}"
