@@ -206,12 +206,14 @@ def test_a_subject_is_told_the_newest_check_its_own_gaps_and_its_failures(monkey
     run = SimpleNamespace(card=SimpleNamespace(arms=arms), roots=["run-2", "run-3", "run-1"])
     gaps = [Gap("chat:a", "vanilla", "t", 2, 9), Gap("chat:b", "vanilla", "u", 1, 9)]
     part: Any = SimpleNamespace(title="s", run=run, gaps=gaps, ability=lambda task: AbilityName(task.upper()))
-    first, second = (_line(entry.subject, [square("t", 0.5, failed=0.125)], [], [(part, ("t", "u"))]) for entry in arms)
+    unjudged = square("v", 0.5, "", states.NOT_ASKED, states.UNJUDGED, failed=0.25)
+    grades = [square("t", 0.5, failed=0.125), unjudged]
+    first, second = (_line(entry.subject, grades, [], [(part, ("t", "u", "v"))]) for entry in arms)
     assert (first.sight, first.faults, second.sight, second.faults) == ("run-3", ("fault run-3",), "", ())
     assert ("t 7 of 9" in first.partial, "u 8 of 9" in first.partial) == (True, False)
     assert ("t 7 of 9" in second.partial, "u 8 of 9" in second.partial) == (False, True)
     assert first.partial.endswith("Items without a score because their calls failed: 12.5 % of “T”.")
-    assert [entry.ability for entry in first.grades] == ["t", "u"]
+    assert [entry.ability for entry in first.grades] == ["t", "v", "u"]
 
 
 # Runs and stamps

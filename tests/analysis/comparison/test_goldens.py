@@ -109,17 +109,19 @@ def rank_lines() -> Iterator[str]:
     clusters = tuple(f"c{n * n % 23}" for n in range(24))
     first, second = ScoreMatrix("first", values, clusters), ScoreMatrix("second", gaps, clusters[::-1], True)
     other = ScoreMatrix("other", np.roll(values, 1, axis=0), clusters)
+    noise = [[(7 * n + 5 * k * k) % 11 / 11 for n in range(24)] for k in range(5)]
+    noisy = ScoreMatrix("noisy", values / 2 + noise, clusters)
     single = ScoreMatrix("single", values, ("c",) * 24)
     rng = np.random.default_rng
-    for matrices in ([first, second], [second], [single]):
+    for matrices in ([first, second], [second], [single], [noisy, second]):
         yield f"ranks: {rankings.ranked(matrices)}"
         yield f"spread: {[rankings.spread(matrix, rng(3)) for matrix in matrices]}"
-    for one, another in ((first, second), (first, other), (other, first), (single, first)):
+    for one, another in ((first, noisy), (noisy, second), (first, other), (other, first), (single, first)):
         yield f"agreement: {rankings.agreement(one, another, rng(3))}"
         signs = [observed_signs(one)], [observed_signs(another)]
         yield f"order: {order_p(*signs, rng(4))}"
-    yield f"averages: {rankings.average_agreement([first, second], [other, first], rng(3))}"
-    yield f"mean tau: {mean_tau([first, second], [other, first], rng(3))}"
+    yield f"averages: {rankings.average_agreement([noisy, second], [other, first], rng(3))}"
+    yield f"mean tau: {mean_tau([noisy, second], [other, noisy], rng(3))}"
     margins = map(rankings.margins, (first, second))
     yield f"margins: {[(names[:3], sums[:2].round(6).tolist()) for names, sums in margins]}"
     yield f"means: {[part.round(6).tolist() for part in mean_scores(values, gaps)]}"
