@@ -21,6 +21,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.reports import Report, Run, figures, load_run, write_report
 from snellen.reports.changes_page import render_changes
+from snellen.reports.front_page import ExamPart, front
+from snellen.reports.matrix import draw_matrix, matrix
 from snellen.reports.rows import plain_rows
 from snellen.subjects.fakes.make import make_fake
 from tests.goldens.golden import assert_golden
@@ -83,12 +85,15 @@ def rich_root(items: ItemSet) -> Path:
 
 @pytest.fixture(scope="module")
 def people_root(items: ItemSet) -> Path:
-    """Runs of three people of one study and one of another."""
-    skills = {"eyes/p02": 0.9, "eyes/p01": 0.3, "eyes/p03": 1.0, "hands/p01": 0.7}
-    people = [
-        person(f"human:{name}", able("x", items, dict.fromkeys(SUITE.tasks, skill))) for name, skill in skills.items()
-    ]
-    return ask_people(items.root.parent / "people", items, SUITE, people)
+    """Four people of one study, one of them clumsy, and one of another; some are asked a part, under two conditions."""
+    skills = {"eyes/p02": 0.9, "eyes/p01": 0.3, "eyes/p03": 1.0, "eyes/p04": 0.8, "hands/p01": 0.7}
+    people = list[Subject]()
+    for number, (name, skill) in enumerate(skills.items()):
+        member = able("x", items, dict.fromkeys(SUITE.tasks, skill))
+        member = Clumsy(member.card, items.by_id, member.skill) if name == "eyes/p04" else member
+        people.append(person(f"human:{name}", member, 2.0 + number * number, questions=f"{60 + 20 * number}"))
+    forms = [lambda item_id: True, lambda item_id: not item_id.endswith(("3", "4"))]
+    return ask_people(items.root.parent / "people", items, SUITE, people, forms, ("vanilla", "images=none"))
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +117,8 @@ def test_what_figures_show(rich_root: Path, loaded: Run) -> None:
         for shown in (run, loaded):
             texts += [figure_text(figure(shown)) for figure in (figures.overview, figures.strip)]
             texts += [figure_text(figures.by_factor(shown, "naming", "question"))]
+            page = front([ExamPart(shown, "Shapes", "shapes.html")])
+            texts += [figure_text(draw_matrix(matrix(page, is_simulated))) for is_simulated in (False, True)]
     assert_golden("reports/figures.txt", "\n".join(texts))
 
 
