@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,18 @@ import numpy as np
 import pytest
 
 from snellen.analysis.comparison.changes import plain_changes
+from snellen.analysis.comparison.deficits import ScoredAnswer, find_deficits
 from snellen.analysis.comparison.evaluators import mean_scores, mean_tau, order_p
 from snellen.analysis.comparison.log_changes import log_changes, log_ranks, plain_log_changes
 from snellen.analysis.comparison.logs import Log, LogRow, join
 from snellen.analysis.tables import rankings
 from snellen.analysis.tables.rankings import ScoreMatrix, observed_signs
 from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.seeds import stream
 from snellen.reports.changes_page import names_of, render_logs
+from snellen.reports.deficit_words import sentences
+from tests.analysis.comparison.test_deficits import COLOUR, HARD, choices, item
 from tests.goldens.golden import assert_golden
 from tests.goldens.house import page_text
 from tests.helpers.guard import compare, own_items
@@ -130,3 +136,50 @@ def rank_lines() -> Iterator[str]:
 def test_ranks_are_what_they_were() -> None:
     text = "\n".join(rank_lines()).replace("np.float64", "")
     assert_golden("comparisons/ranks.txt", rounded(text) + "\n")
+
+
+def answers_of(weak: Callable[[Item], float], place: int = -1) -> list[ScoredAnswer]:
+    """Answers to three tasks. `weak` is the share of right ones by item; wrong ones choose `place`, unless it is -1."""
+    rng, patterns = stream("weak"), {"AAA": "true", "AAB": "false", "ABA": "false", "ABB": "false", "ABC": "false"}
+    answers = list(choices(150, lambda question, draws: draws.random() < weak(question)))
+    words = {"colour": "the colour of things", "difficulty=hard": "hard things"}
+    of_pairs = {HARD: 0.4, COLOUR: 0.3}
+    for n, answer in enumerate(answers):
+        wrong = place if place >= 0 and not answer.right else answer.position
+        question = replace(answer.item, cluster_id=f"c{n // 2}")
+        answers[n] = replace(
+            answer, item=question, position=wrong, floors=of_pairs, greatest=0.45, ceiling=0.9, words=words
+        )
+    for n in range(60):
+        count = item(n, answer=1 + n % 9, answer_kind="integer", factors={"difficulty": ("easy", "hard")[n % 2]})
+        answers.append(ScoredAnswer(count, "s/u", ("difficulty",), bool(rng.random() < weak(count)), 0.15))
+        order, images = list(patterns)[n % 5], (None,) * 3
+        latent = {"partitions": patterns, "order": order}
+        query: Any = images
+        truth = item(
+            n, answer=patterns[order], answer_kind="true_false", latent=latent, query=query, requires=("shape",)
+        )
+        answers.append(ScoredAnswer(truth, "other/v", (), bool(rng.random() < weak(truth)), 0.5))
+    return answers
+
+
+WEAK: dict[str, Callable[[Item], float]] = {
+    "colour": lambda question: 0.1 if "colour" in question.requires else 0.95,
+    "colour and hard": lambda item: 0.2 if {"colour", "hard"} & {*item.requires, *item.factors.values()} else 1.0,
+    "counts": lambda question: 0.0 if question.answer_kind == "integer" and int(question.answer) > 5 else 0.9,
+    "says yes": lambda question: 0.05 if question.answer == "false" else 0.95,
+    "third image": lambda question: 0.0 if question.latent.get("order") == "AAB" else 0.97,
+    "nothing": lambda question: 0.8, "everything": lambda question: 0.1,
+}  # fmt: skip
+
+
+def test_deficits_are_what_they_were() -> None:
+    lines = []
+    for (name, weak), place in product(WEAK.items(), (-1, 0)):
+        findings = find_deficits(answers_of(weak, place))
+        lines += [f"== {name}, {place}", f"{findings.preference} {findings.dimensions} {findings.words}"]
+        for deficit in findings.deficits:
+            lines += [f"{deficit.properties} in {sorted(deficit.tasks)}, next {deficit.next_count}"]
+            lines += [f"    {deficit.affected}", f"    {deficit.elsewhere}"]
+        lines += [*sentences(findings), *sentences(findings, {"s/t", "s/u"})]
+    assert_golden("comparisons/deficits.txt", rounded("\n".join(lines)) + "\n")
