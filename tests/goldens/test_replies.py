@@ -64,8 +64,9 @@ def test_replies_are_read_as_they_were(part: int) -> None:
             readings["before the next"] = read_answer(f"{reply}\n\n{following}", SPECS[name])
             readings |= {other: read_answer(reply, spec) for other, spec in OTHERS.items() if spec != SPECS[name]}
             readings["text"] = text if (text := unwrap(reply)) != reply.strip() else None
-            form = answer_form(reply, SPECS[name])
-            readings["form"] = None if form in ("none", "as asked") else form
+            for kind in ("", "norm_box", "colour"):
+                form = answer_form(reply, OTHERS.get(kind, SPECS[name]))
+                readings[f"form {kind}"] = None if form in ("none", "as asked") else form
             shown = ", ".join(f"{key} {plain(value)}" for key, value in readings.items() if value is not None)
             lines.append(f"{json.dumps(reply[:60], ensure_ascii=False)}: {shown}")
     assert_golden(f"replies/{part}.txt", "\n".join(lines) + "\n")

@@ -106,7 +106,12 @@ def rich_report(rich_root: Path, people_root: Path) -> Report:
 
 def test_the_words_and_tables_of_reports(rich_report: Report) -> None:
     assert_golden("reports/rich.txt", report_text(rich_report))
-    rows = json.dumps(plain_rows(rich_report.results), default=str)
+    table = rich_report.results
+    whole = table[(table["factor"] == "") & (table["protocol"] == "strict")]
+    shown = whole[whole["role"].eq("person") | whole["subject"].isin(["chat:clumsy", "encoder:conse"])]
+    text = shown.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    assert_golden("reports/results.csv", text)
+    rows = json.dumps(plain_rows(table), default=str)
     numbers = json.loads(rows, parse_float=lambda number: round(float(number), 8))
     assert_golden("reports/rows.txt", "".join(f"{json.dumps(row)}\n" for row in numbers))
 
