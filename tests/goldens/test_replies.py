@@ -41,6 +41,8 @@ FRACTIONS = ReplySpec("point", frame=Affine(1 / 640, 0, 0, 0, 1 / 480, 0))
 OTHERS = {name: SPECS[f"cases: {name}"] for name in ("colours", "tf", "yes_no", "sides", "bins", "integer", "number")}
 OTHERS |= {name: SPECS[f"cases: {name}"] for name in ("box", "norm_box", "colour")}
 OTHERS |= {"several": SPECS["kinds: several"], "point": ReplySpec("point"), "share": FRACTIONS}
+NAMES = sorted({name.lower() for spec in SPECS.values() for name, _ in spec.keys if len(name) > 2})
+OTHERS["many"] = reply_spec("choice", [(name, name) for name in NAMES])
 OTHERS |= {f"box in {unit}": in_unit(SPECS["cases: norm_box"], unit) for unit in ("thousandths", "thousandths-y-first")}
 """Questions that every reply is read for, besides its own."""
 

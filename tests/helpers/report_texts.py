@@ -36,7 +36,7 @@ def report_text(report: Report) -> str:
         "tables/more/*main.tex",
     ):
         texts += [f"== {path.name}\n{path.read_text('utf-8')}" for path in sorted(report.root.glob(pattern))]
-    texts.append((report.root / "citation.bib").read_text("utf-8"))
+    texts.append(re.sub(r"version = \{.*\}", "version = {VERSION}", (report.root / "citation.bib").read_text("utf-8")))
     lines = (line.rstrip() for text in texts for line in text.split("\n"))
     return rounded("\n".join(lines))
 

@@ -18,8 +18,10 @@ from snellen.analysis.grading import states
 from snellen.analysis.grading.coverage import Gap
 from snellen.analysis.grading.rows import Grade, ResultRow
 from snellen.core.errors import SnellenError
+from snellen.core.item import Media
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.storage.seal import SEALED
 from snellen.reports import changes_page, figures, front_page, stamp
@@ -430,3 +432,11 @@ def test_the_number_of_images_beyond_the_first_is_told(monkeypatch: pytest.Monke
     images: Any = tuple(range(26))
     assert thumbs.shots(images) == (*images[:24], Thumbnail("", "and 2 more", 0, 0))
     assert thumbs.shots(images[:24]) == images[:24]
+
+
+def test_a_damaged_video_has_a_note_and_a_damaged_image_is_an_error(tmp_path: Path) -> None:
+    thumbs = Thumbs(_run(items=SimpleNamespace(media=MediaFolder(tmp_path))), tmp_path)
+    clip = Media("a" * 64, "video", "mp4", 64, 48, seconds=2.46)
+    assert thumbs.shots((clip, clip)) == (Thumbnail("", "video, 2.5 s, 64 × 48", 0, 0),) * 2
+    with pytest.raises(SnellenError):
+        thumbs.shot(Media("b" * 64, "image", "png", 64, 48))
