@@ -174,10 +174,10 @@ def fit_lines() -> Iterator[str]:
     for guess in (0.0, 0.25, 0.5):
         grid = kept_size.reduction_grid(levels, guess)
         yield f"grid: {plain(grid.sizes[::999].round(8).tolist())}, {plain(grid.marginal.prior[::999].tolist())}"
-        asked = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 2])
+        level_numbers = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 2])
         right = np.array([0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1])
         for images in (np.arange(13), np.array([0, 1, 2, 3, 4, 5, 0, 6, 7, 7, 7, 8, 9])):
-            weights = kept_size.posterior_of_images(grid, asked, right, images)
+            weights = kept_size.posterior_of_images(grid, level_numbers, right, images)
             yield f"guess {guess}: {plain(kept_size.reduction(grid, weights))}"
             yield f"next: {kept_size.next_levels(grid, weights, [2, 3, 0, 9, 1], 6)}"
         struck = [kept_size.is_blind([True] * hits + [False] * (4 - hits), guess) for hits in range(5)]

@@ -69,6 +69,6 @@ def test_replies_are_read_as_they_were(part: int) -> None:
             for kind in ("", "norm_box", "colour"):
                 form = answer_form(reply, OTHERS.get(kind, SPECS[name]))
                 readings[f"form {kind}"] = None if form in ("none", "as asked") else form
-            shown = ", ".join(f"{key} {plain(value)}" for key, value in readings.items() if value is not None)
-            lines.append(f"{json.dumps(reply[:60], ensure_ascii=False)}: {shown}")
+            texts = ", ".join(f"{key} {plain(value)}" for key, value in readings.items() if value is not None)
+            lines.append(f"{json.dumps(reply[:60], ensure_ascii=False)}: {texts}")
     assert_golden(f"replies/{part}.txt", "\n".join(lines) + "\n")

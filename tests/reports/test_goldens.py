@@ -108,8 +108,8 @@ def test_the_words_and_tables_of_reports(rich_report: Report) -> None:
     assert_golden("reports/rich.txt", report_text(rich_report))
     table = rich_report.results
     whole = table[(table["factor"] == "") & (table["protocol"] == "strict")]
-    shown = whole[whole["role"].eq("person") | whole["subject"].isin(["chat:clumsy", "encoder:conse"])]
-    text = shown.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    part = whole[whole["role"].eq("person") | whole["subject"].isin(["chat:clumsy", "encoder:conse"])]
+    text = part.to_csv(index=False, float_format="%.9g", lineterminator="\n")
     assert_golden("reports/results.csv", text)
     rows = json.dumps(plain_rows(table), default=str)
     numbers = json.loads(rows, parse_float=lambda number: round(float(number), 8))
@@ -119,10 +119,10 @@ def test_the_words_and_tables_of_reports(rich_report: Report) -> None:
 def test_what_figures_show(rich_root: Path, loaded: Run) -> None:
     run, texts = load_run(rich_root, suite_of), list[str]()
     with figures.style():
-        for shown in (run, loaded):
-            texts += [figure_text(figure(shown)) for figure in (figures.overview, figures.strip)]
-            texts += [figure_text(figures.by_factor(shown, "naming", "question"))]
-            page = front([ExamPart(shown, "Shapes", "shapes.html")])
+        for each in (run, loaded):
+            texts += [figure_text(figure(each)) for figure in (figures.overview, figures.strip)]
+            texts += [figure_text(figures.by_factor(each, "naming", "question"))]
+            page = front([ExamPart(each, "Shapes", "shapes.html")])
             texts += [figure_text(draw_matrix(matrix(page, is_simulated))) for is_simulated in (False, True)]
     assert_golden("reports/figures.txt", "\n".join(texts))
 

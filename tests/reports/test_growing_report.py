@@ -76,5 +76,5 @@ def test_results_computed_side_by_side_are_those_computed_one_by_one(
     monkeypatch.setattr("snellen.reports.loading.map_shards", in_turn)
     both = [load_runs(roots, workers=workers) for workers in (1, 3)]
     assert (counts, [run.root for run in both[1]]) == ([3], roots)
-    for one, other in zip(*both, strict=True):
-        pd.testing.assert_frame_equal(one.results, other.results)
+    for first, second in zip(*both, strict=True):
+        pd.testing.assert_frame_equal(first.results, second.results)

@@ -392,15 +392,15 @@ def test_figures_whose_layout_differs_in_the_last_bits_have_the_same_bytes(tmp_p
 
 def test_items_are_described_by_recipe_seed_and_renderer() -> None:
     card: dict[str, Any] = {"source": "generated", "rows_hash": "r1", "content_hash": "c1", "provenance": {}}
-    drawn = {"renderer": "toy", "size_px": [160, 120]}
-    made = {"render": {"versions": {"toy": "2.1", "other": "9"}}}
+    renderer: dict[str, Any] = {"renderer": "toy", "size_px": [160, 120]}
+    versions = {"render": {"versions": {"toy": "2.1", "other": "9"}}}
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({}, {}, " (rows hash r1)."), ({"seed": 0}, {"rows_hash": ""}, " from seed 0 (rows hash c1)."),
         ({"seed": 4, SEALED: "abc"}, {}, " from a secret seed, sealed with the commitment abc (rows hash r1)."),
-        (drawn, {}, ", with images of 160 x 120 pixels by toy (rows hash r1)."),
-        (drawn | {"quality": 80}, {"provenance": made},
+        (renderer, {}, ", with images of 160 x 120 pixels by toy (rows hash r1)."),
+        (renderer | {"quality": 80}, {"provenance": versions},
          ", with images of 160 x 120 pixels by toy 2.1, quality 80 (rows hash r1)."),
-        (drawn, {"provenance": {"render": "x"}}, " (rows hash r1)."),
+        (renderer, {"provenance": {"render": "x"}}, " (rows hash r1)."),
     ]  # fmt: skip
     for recipe, changed, end in cases:
         items = SimpleNamespace(card=SimpleNamespace(**card | changed, recipe=recipe))
@@ -422,8 +422,8 @@ def test_flips_to_worse_come_first_and_the_table_counts_those_without_a_card(mon
     ])  # fmt: skip
     tasks = list(changes_page.flips_by_task(flipped, lambda row: row.item_id, str.upper))
     assert [(title, worse, better) for title, worse, better, _ in tasks] == [("U", 2, 2), ("T", 1, 1), ("V", 0, 1)]
-    shown: Any = [[(card.condition, card.is_better, card.example) for card in cards] for *_, cards in tasks]
-    assert shown == [[("c1", False, "i1"), ("c5", False, "i5")], [("c4", False, "i4"), ("c0", True, "i0")], []]
+    cards_by_task: Any = [[(card.condition, card.is_better, card.example) for card in cards] for *_, cards in tasks]
+    assert cards_by_task == [[("c1", False, "i1"), ("c5", False, "i5")], [("c4", False, "i4"), ("c0", True, "i0")], []]
 
 
 def test_the_number_of_images_beyond_the_first_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,9 +82,9 @@ def log_lines(logs: list[Log], folder: Path) -> Iterator[str]:
     renamed = replace(first, rows=[replace(row, item=f"z{n}") for n, row in enumerate(first.rows[::-1])])
     cases = [(first, second), (bare[0], bare[2]), (bare[0], later), (first, renamed)]
     cases += [(first, replace(first, rows=odd)), (first, Log("none", []))]
-    for one, other in cases:
+    for before, after in cases:
         try:
-            joined = join(one, other)
+            joined = join(before, after)
             pairs = [(pair.item_id, pair.task, pair.before[0].number, pair.after[0].number) for pair in joined.pairs]
             yield f"{joined.shares} {joined.only_before} {joined.only_after} {pairs}"
         except SnellenError as error:
@@ -122,9 +122,9 @@ def rank_lines() -> Iterator[str]:
     for matrices in ([first, second], [second], [single], [noisy, second]):
         yield f"ranks: {rankings.ranked(matrices)}"
         yield f"spread: {[rankings.spread(matrix, rng(3)) for matrix in matrices]}"
-    for one, another in ((first, noisy), (noisy, second), (first, other), (other, first), (single, first)):
-        yield f"agreement: {rankings.agreement(one, another, rng(3))}"
-        signs = [observed_signs(one)], [observed_signs(another)]
+    for left, right in ((first, noisy), (noisy, second), (first, other), (other, first), (single, first)):
+        yield f"agreement: {rankings.agreement(left, right, rng(3))}"
+        signs = [observed_signs(left)], [observed_signs(right)]
         yield f"order: {order_p(*signs, rng(4))}"
     yield f"averages: {rankings.average_agreement([noisy, second], [other, first], rng(3))}"
     yield f"mean tau: {mean_tau([noisy, second], [other, noisy], rng(3))}"
@@ -138,14 +138,14 @@ def test_ranks_are_what_they_were() -> None:
     assert_golden("comparisons/ranks.txt", rounded(text) + "\n")
 
 
-def answers_of(weak: Callable[[Item], float], place: int = -1) -> list[ScoredAnswer]:
-    """Answers to three tasks. `weak` is the share of right ones by item; wrong ones choose `place`, unless it is -1."""
+def answers_of(weak: Callable[[Item], float], position: int = -1) -> list[ScoredAnswer]:
+    """Answers to three tasks. `weak` is the share of right ones by item; wrong ones choose `position`, if not -1."""
     rng, patterns = stream("weak"), {"AAA": "true", "AAB": "false", "ABA": "false", "ABB": "false", "ABC": "false"}
     answers = list(choices(150, lambda question, draws: draws.random() < weak(question)))
     words = {"colour": "the colour of things", "difficulty=hard": "hard things"}
     of_pairs = {HARD: 0.4, COLOUR: 0.3}
     for n, answer in enumerate(answers):
-        wrong = place if place >= 0 and not answer.right else answer.position
+        wrong = position if position >= 0 and not answer.right else answer.position
         question = replace(answer.item, cluster_id=f"c{n // 2}")
         answers[n] = replace(
             answer, item=question, position=wrong, floors=of_pairs, greatest=0.45, ceiling=0.9, words=words
@@ -175,9 +175,9 @@ WEAK: dict[str, Callable[[Item], float]] = {
 
 def test_deficits_are_what_they_were() -> None:
     lines = []
-    for (name, weak), place in product(WEAK.items(), (-1, 0)):
-        findings = find_deficits(answers_of(weak, place))
-        lines += [f"== {name}, {place}", f"{findings.preference} {findings.dimensions} {findings.words}"]
+    for (name, weak), position in product(WEAK.items(), (-1, 0)):
+        findings = find_deficits(answers_of(weak, position))
+        lines += [f"== {name}, {position}", f"{findings.preference} {findings.dimensions} {findings.words}"]
         for deficit in findings.deficits:
             lines += [f"{deficit.properties} in {sorted(deficit.tasks)}, next {deficit.next_count}"]
             lines += [f"    {deficit.affected}", f"    {deficit.elsewhere}"]

@@ -60,10 +60,10 @@ def grade_lines() -> Iterator[str]:
         row = row_of(score, **facts)
         grade = grade_of(row, metric, thumbnail=0.6)
         graded = replace(row, grade=grade)
-        shown = words.grade_text(grade), words.first_text(grade), words.value_words(graded, metric), words.colour(grade)
+        texts = words.grade_text(grade), words.first_text(grade), words.value_words(graded, metric), words.colour(grade)
         decide = NO if math.isnan(row.low) else units_to_decide(graded, metric)
         numbers = baseline(row, metric), ceiling_of(row, metric), decide
-        yield f"{name}, {about}, {score}: {plain(grade)} {shown} {numbers} {cells.metric_cell(graded, metric)}"
+        yield f"{name}, {about}, {score}: {plain(grade)} {texts} {numbers} {cells.metric_cell(graded, metric)}"
         if part := incomplete(row):
             yield f"    {plain(part)}"
 
