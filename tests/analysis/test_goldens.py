@@ -34,7 +34,7 @@ def plain(value: Any) -> str:
 
 
 def features_of(item: Item) -> list[str]:
-    return [*item_features(item), *(word for key in choices(item) for word in option_features(item, key))]
+    return sorted([*item_features(item), *(word for key in choices(item) for word in option_features(item, key))])
 
 
 def clues_of(item: Item, memory: ExamMemory) -> Iterator[str]:
@@ -56,7 +56,7 @@ def attack_lines(items: ItemSet, suite: Suite) -> Iterator[str]:
         for attack in [*attacks, *([ATTACKS[5]] if test[0].answer_kind in VECTORS else [])]:
             yield f"{task.id}, {attack.name}: {plain(attack.fit(train, main_metric(task))(test))}"
         features = [features_of(item) for item in test]
-        clues = [list(clues_of(item, memory)) for item in test]
+        clues = [sorted(clues_of(item, memory)) for item in test]
         yield f"{task.id}, features: {digest(features, 16)} {sorted(set(features[0]))[:9]}"
         yield f"{task.id}, clues: {digest(clues, 16)} {sorted(set(clues[0]))[:9]}"
         yield f"{task.id}, turns: {plain(turns(items, task, 4))} {sorted(sampled(items, task, 3))}"
