@@ -5,11 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from snellen.compute import Progress, Shard, ShardFailed, background, map_ahead, map_shards, one_at_a_time
+from snellen.compute import pool as pool_module
 from snellen.compute.pool import sharing_processes
 from snellen.core.errors import SnellenError
 
@@ -283,3 +288,25 @@ def test_the_script_is_hidden_only_while_processes_start() -> None:
     with map_ahead(math.sqrt, [Shard("number", 4.0)]) as results:
         assert {name: vars(script).get(name) for name in before} == before
         assert next(results) == 2.0
+
+
+class HerePool:
+    """Does at once what is submitted, and counts it."""
+
+    count = 0
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        self.count, future = self.count + 1, Future[Any]()
+        future.set_result(function(*arguments))
+        return future
+
+
+@pytest.mark.parametrize(("ahead", "counts"), [(2, [2, 3, 4, 5, 5, 5]), (None, [5] * 6), (9, [5] * 6)])
+def test_only_so_many_results_are_computed_ahead(
+    ahead: int | None, counts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = HerePool()
+    monkeypatch.setattr(pool_module, "_pool", lambda *arguments: nullcontext(pool))
+    with map_ahead(math.sqrt, [Shard(str(n), float(n * n)) for n in range(5)], ahead) as results:
+        submitted = [(0.0, pool.count), *((result, pool.count) for result in results)]
+    assert submitted == list(zip([0, 0, 1, 2, 3, 4], counts, strict=True))

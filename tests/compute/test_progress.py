@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 import threading
+from pathlib import Path
 
 import pytest
 
 from snellen.compute import Progress, progress
 from snellen.compute.event_loop import run_to_end
-from snellen.compute.progress import duration
+from snellen.compute.progress import counting_into, duration
 
 
 def test_a_line_has_totals_pace_and_time_left() -> None:
@@ -124,3 +125,21 @@ def test_a_coroutine_ends_with_and_without_a_loop() -> None:
         return run_to_end(thread())
 
     assert run_to_end(thread()) == threading.get_ident() != asyncio.run(notebook())
+
+
+def test_steps_are_written_for_another_process_once_a_second_and_at_the_end(tmp_path: Path) -> None:
+    now, inner, outer = [0.0], tmp_path / "inner", tmp_path / "outer"
+    texts = list[str]()
+    with counting_into(outer), counting_into(inner):
+        counter = Progress("asking", visible=False, clock=lambda: now[0])
+        counter.expect(5)
+        for seconds, steps in ((0.5, 1), (1.0, 1), (1.9, 1), (1.95, 2)):
+            now[0] = seconds
+            counter.advance(steps)
+            texts.append(inner.read_text())
+    assert texts == ["0 5", "2 5", "2 5", "5 5"]
+    assert not outer.exists()
+    counter.advance()
+    assert inner.read_text() == "5 5", "only within the block"
+    with counting_into(tmp_path / "missing" / "file"):
+        counter.advance(4)

@@ -63,6 +63,17 @@ def test_an_answer_has_its_kind(kind: Any, right: list[Any], wrong: list[Any]) -
     assert [answer for answer in wrong if not item_fault(replace(item, answer=answer))] == []
 
 
+LONG = "x" * 1_001
+LONG_NAMES: tuple[tuple[str, Any], ...] = (
+    ("factors", {"a": LONG}), ("factors", {LONG: "a"}), ("requires", (LONG,)), ("measures", {LONG: 1.0})
+)  # fmt: skip
+
+
+def test_names_within_the_limits_are_no_fault() -> None:
+    factors = {"a": LONG[1:], **{f"{n}": "x" for n in range(198)}}
+    assert item_fault(replace(PLAIN, factors=factors, requires=("x",) * 101, measures={LONG[1:]: 1.0})) is None
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -94,6 +105,8 @@ def test_an_answer_has_its_kind(kind: Any, right: list[Any], wrong: list[Any]) -
             "several of more than 26 options",
         ),
         ({"question": "x" * 1_000_001}, "more than 1000000 characters"),
+        *(({field: names}, "or one of more than 1000 characters") for field, names in LONG_NAMES),
+        ({"factors": {f"{n}": "x" for n in range(200)}, "requires": ("x",) * 101}, "more than 500 factors, measures"),
     ],
 )
 def test_invalid_items_are_refused_with_the_reason(fields: dict[str, Any], message: str) -> None:

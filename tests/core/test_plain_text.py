@@ -44,6 +44,7 @@ def test_only_control_characters_are_escaped() -> None:
         "token=abcdef0123456789&x=1", "api_key: abcdef0123456789", "hf_abcdefGHIJKL is not allowed",
         "https://me:secretpassword@proxy:8080",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwI", "eyJhbGciOiJIUzI1NiJ9.",
         "the value CANARY-VALUE-1 was refused",
     ],
 )  # fmt: skip

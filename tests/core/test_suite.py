@@ -75,6 +75,10 @@ def test_items_that_a_suite_cannot_score_are_named_by_row(tmp_path: Path) -> Non
     for change, message in changes:
         changed = replace(items, items=(items.items[0], replace(items.items[1], **change)))
         assert_refused(partial(check_items, changed, suite), f"items.parquet row 1: {message}")
+    abilities = replace(items.items[0], requires=tuple(f"{n}" for n in range(500)))
+    check_items(replace(items, items=(abilities, items.items[1])), suite_of())
+    many = replace(items, items=(abilities, replace(items.items[1], requires=("another",))))
+    assert_refused(partial(check_items, many, suite_of()), "items.parquet: items require 501 abilities, more than 500")
     described = replace(items.items[0], answer=None, answer_kind="description")
     check_items(replace(items, items=(described,)), suite_of(kind="description"))
 

@@ -24,7 +24,8 @@ JATOS = """
 const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
 const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));
 window.jatos = {
-  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41, urlQueryParameters: { PROLIFIC_PID: "abc" },
+  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41,
+  urlQueryParameters: { PROLIFIC_PID: "abc", long: "x".repeat(600) },
   studySessionData: kept.session,
   appendResultData: async (text) => { kept.rows += text; keep(); },
   setStudySessionData: async (session) => { kept.session = session; keep(); },

@@ -29,6 +29,7 @@ from snellen.interop.exporting import FORMATS, ExportAccount, export
 from snellen.interop.questions import select_questions
 from snellen.runs.asking.preview import first_calls
 from snellen.suites import SUITES
+from tests.goldens.golden import assert_golden
 from tests.helpers.sets import small_set
 
 
@@ -289,3 +290,30 @@ def test_right_answers_come_back_from_the_files_that_tools_write(
         assert isinstance(compared, LogChanges)
         assert compared.joined.counts == {"id": compared.pairs}
         assert (compared.table[["before", "after"]] == 1).all(axis=None)
+
+
+def _plain(cell: Any) -> Any:
+    """A cell with digests in place of images."""
+    if isinstance(cell, dict):
+        return {name: _plain(value) for name, value in cell.items()}
+    if isinstance(cell, list):
+        return [_plain(value) for value in cell]
+    if isinstance(cell, bytes):
+        return _sha(cell)[:10]
+    is_url = isinstance(cell, str) and cell.startswith("data:")
+    return f"{cell[:22]} {_sha(cell.encode())[:10]}" if is_url else cell
+
+
+@pytest.mark.parametrize(("suite", "tool"), [("ava-bench", "hf"), ("vlm2-bench", "lmms-eval")])
+def test_tables_of_exports_are_as_they_were(suite: str, tool: str, sets_folder: Path, tmp_path: Path) -> None:
+    """The number of rows and the first row of each, and a digest of all."""
+    export(small_set(suite, sets_folder).root, tool, tmp_path / "out")
+    lines = list[str]()
+    for path in sorted((tmp_path / "out").rglob("*.parquet")):
+        rows = [json.dumps(_plain(row), ensure_ascii=False) for row in pq.read_table(path).to_pylist()]
+        digest = _sha("\n".join(rows).encode())[:16]
+        lines += [f"== {path.relative_to(tmp_path / 'out')}: {len(rows)} rows {digest}", rows[0]]
+    if tool == "lmms-eval":
+        path = min((tmp_path / "out").glob("snellen_*_oc_cpr.yaml"))
+        lines.append(path.read_text("utf-8"))
+    assert_golden(f"export-{tool}.txt", "\n".join(lines) + "\n")

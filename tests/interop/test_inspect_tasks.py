@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -114,3 +117,34 @@ def test_conditions_come_from_the_command_line_as_lists(sets_folder: Path) -> No
     tested = [item for item in items.task("pattern-perception") if item.split == "test" and len(item.options) > 1]
     expected = [item.item_id for item in tested if not item.item_id.endswith("-pivot")]  # the axis `pivot` is off
     assert [sample.id for sample in built.dataset] == expected
+
+
+def test_samples_and_scores_are_those_of_our_questions(sets_folder: Path) -> None:
+    """Of pairs: one is right in both halves, one in one half, and of one a half has no score."""
+    from inspect_ai.scorer import SampleScore, Score
+
+    from snellen.interop.inspect_tasks import TASKS, unit_mean
+
+    items = small_set("vlm2-bench", sets_folder)
+    built = TASKS["vlm2-bench/oc-cpr"](itemset=str(items.root))
+    own = next(item for item in items.task("oc-cpr") if item.split == "test")
+    sample, (score_reply,) = built.dataset[0], built.scorer
+    (message,) = sample.input
+    images = [part.image for part in message.content if part.type == "image"]
+    assert [Path(path).read_bytes() for path in images] == [items.media.read(image) for image in own.query]
+    identity = {
+        "content_hash": items.card.content_hash, "condition": "vanilla", "task": "oc-cpr",
+        "media": [image.sha256 for image in own.query], "unit": own.group_id, "unit_size": 2,
+    }  # fmt: skip
+    assert sample.metadata == {**own.factors, "metric": "pair_accuracy", "group_id": own.group_id, "snellen": identity}
+    assert (built.dataset.name, sample.id, message.role) == ("vlm2-bench/oc-cpr", own.item_id, "user")
+    wrong = "TF".replace(sample.target, "")
+    for reply, value, outcome in (("hm", 0, "no_answer"), (sample.target, 1, "answered"), (wrong, 0, "answered")):
+        state: Any = SimpleNamespace(sample_id=own.item_id, output=SimpleNamespace(completion=reply))
+        score = asyncio.run(score_reply(state, sample.target))
+        assert (score.value, score.answer, score.metadata) == (value, reply, {"outcome": outcome})
+    scores = [
+        SampleScore(score=Score(value=value), sample_metadata={"snellen": {"unit": unit, "unit_size": 2}})
+        for unit, value in (("p", 1.0), ("p", 1.0), ("q", 1.0), ("q", 0.0), ("r", 1.0))
+    ]
+    assert unit_mean()(scores) == 0.5

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import snellen
-from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log_ranks
+from snellen.analysis.comparison.log_changes import LogChanges, _read, log_changes, log_ranks
 from snellen.analysis.comparison.logs import Log, LogRow, _by_question, _images_agree, join
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
@@ -272,6 +272,23 @@ def test_a_question_and_images_join_only_rows_that_fit_alone() -> None:
         assert list(_by_question(sides[0], sides[1], {}).items()) == list(expected.items())
         count += len(expected)
     assert count > 100
+
+
+def test_a_long_question_is_kept_once_for_all_its_images() -> None:
+    row = LogRow("a", question="word " * 2_000, images=tuple(f"{n}.png" for n in range(1_000)))
+    tracemalloc.start()
+    assert _by_question({"a": [row]}, {"b": [row]}, {}) == {"a": "b"}
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000  # copies for each image would take ten times that
+
+
+def test_a_target_that_names_two_options_gives_no_score() -> None:
+    """Texts that are letters in another order: the target C is the third option, or the text of the first."""
+    row = LogRow("", options=(("A", "C"), ("B", "A"), ("C", "B")), target=("C",))
+    assert all(math.isnan(_read(replace(row, reply=reply), row)) for reply in "ABC")
+    plain = LogRow("", options=(("A", "red"), ("B", "blue")), target=("Blue",))
+    assert [_read(replace(plain, reply=reply), plain) for reply in ("B", "blue", "A")] == [1.0, 1.0, 0.0]
 
 
 def test_place_counts_only_without_contradictions() -> None:

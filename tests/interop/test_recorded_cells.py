@@ -76,6 +76,15 @@ def test_a_column_of_few_words_tells_rows_of_one_item_apart(tmp_path: Path) -> N
         assert (name, len(values)) == (column, count if column else 0)
 
 
+def test_the_first_columns_tell_rows_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may have very many columns: time would grow with their number times that of rows."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"id": "q", "same": 1, "filter": f"f{n}"}) + "\n" for n in range(3)))
+    for count, column in ((2, "filter"), (1, "")):
+        monkeypatch.setattr("snellen.interop.recorded_files.MAX_TOLD", count)
+        assert telling_column(path, dict.fromkeys(range(1, 4), "q"), {"id"})[0] == column
+
+
 def test_truth_in_xlsx_is_written_as_in_csv() -> None:
     assert [_xml_cell(0, {"t": "b"}, text, [])[1] for text in ("1", "0", "")] == ["TRUE", "FALSE", ""]
     assert _xml_cell(0, {"t": "n"}, "1", []) == (0, "1")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 import pytest
@@ -20,10 +22,13 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.run_digest import RunDigest
 from snellen.exam.run import run
+from snellen.interop import result_files
 from snellen.interop.result_files import _result, _rows, _samples, export_results
 from snellen.reports.loading import load_run
 from snellen.suites import SUITES
+from tests.goldens.golden import assert_golden
 
 Texts = dict[str, str]
 Metric = Annotated[float, Field(allow_inf_nan=False)]
@@ -356,3 +361,43 @@ def test_a_result_has_the_settings_of_its_own_condition(items: ItemSet, tmp_path
     other = arm.model_copy(update={"condition": "other", "settings": {"temperature": 1.0}})
     arms = [other, arm.model_copy(update={"settings": {"temperature": 0.5}})]
     assert _result(loaded, row, arms)["generation_config"]["generation_args"] == {"temperature": 0.5}
+
+
+def plain(value: Any) -> Any:
+    """A value with numbers to ten digits, without durations and what depends on them."""
+    if isinstance(value, dict):
+        return {name: plain(cell) for name, cell in value.items() if name not in ("latency_ms", "checksum")}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return float(f"{value:.10g}") if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("form", ["every-eval-ever", "hf-results"])
+def test_files_of_results_are_as_they_were(
+    form: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the time when the run ended; of the replies the first in one call and the first in several."""
+    import yaml
+
+    shutil.copytree(root, tmp_path / "run")
+    (tmp_path / "run" / RunDigest.file).write_text(RunDigest(date="2026-11-28T10:00:00+00:00").model_dump_json())
+    loaded = load_run(tmp_path / "run")
+    loaded = replace(loaded, card=loaded.card.model_copy(update={"versions": {"snellen": "VERSION", "numpy": "2"}}))
+    monkeypatch.setattr(result_files, "load_run", lambda root: loaded)
+    monkeypatch.setattr(result_files, "time", SimpleNamespace(time=lambda: 1.8e9))
+    lines = list[str]()
+    for path in export_results(tmp_path / "run", form, tmp_path / "out"):
+        contents = [*yaml.safe_load_all(path.read_text("utf-8").replace("\n{", "\n---\n{"))]
+        if path.suffix == ".jsonl":
+            lines.append(" ".join(f"{sample['sample_id']}:{sample['evaluation']['score']}" for sample in contents))
+            contents = list({sample["interaction_type"]: sample for sample in contents[::-1]}.values())
+        lines += [f"== {path.relative_to(tmp_path)}", json.dumps(plain(contents), indent=1)]
+    assert_golden(f"results-{form}.txt", "\n".join(lines) + "\n")
+
+
+def test_replies_of_people_who_withhold_their_words_are_not_in_a_file(root: Path, tmp_path: Path) -> None:
+    loaded = load_run(root)
+    arms = [arm.model_copy(update={"role": "person"}) for arm in loaded.card.arms]
+    withheld = replace(loaded, card=loaded.card.model_copy(update={"arms": arms}))
+    (path,) = result_files._write_every_eval(withheld, "fake:oracle", tmp_path)
+    assert "detailed_evaluation_results" not in json.loads(path.read_text())

@@ -13,8 +13,23 @@ import pytest
 from PIL import Image, ImageDraw
 from scipy import ndimage
 
-from snellen_phantoms import checkup, store, weights
-from snellen_phantoms.questions import CHECKUP_SEED, COLOURS, JITTER, OWN, SHAPES, DrawnQuestion, paint, question_of
+from snellen.core.hashing import sha256
+from snellen_phantoms import checkup, store, subject, weights
+from snellen_phantoms.questions import (
+    ABILITIES,
+    CHECKUP_SEED,
+    COLOURS,
+    JITTER,
+    NAMES,
+    OWN,
+    PLANTED,
+    SHAPES,
+    DrawnQuestion,
+    paint,
+    question_of,
+)
+from tests.goldens.golden import assert_golden
+from tests.helpers.journey import says
 
 
 def figures(example: DrawnQuestion) -> list[tuple[tuple[int, ...], float, int]]:
@@ -69,3 +84,50 @@ def test_a_checkup_asks_what_the_whole_one_has_learnt(tmp_path: Path, monkeypatc
         digests.add(weights.packed_digest("whole", "whole", tmp_path))
         (tmp_path / "whole" / name).unlink()
     assert len(digests) == 4, "by names and content"
+
+
+def test_questions_pairs_and_tables_are_drawn_as_they_were(tmp_path: Path) -> None:
+    lines = [str(NAMES), str(PLANTED)]
+    for name, ability in ABILITIES.items():
+        lines.append(f"== {name}: {' '.join(ability.answers)}")
+        for number in range(3):
+            example = question_of(ability, 5, number)
+            pixels = sha256(example.image.convert("RGB").tobytes())[:10]
+            lines.append(f"{ability.prompt(example)!r} {example.answer} {dict(example.factors)} {pixels}")
+    pairs = store.draw_pairs(tmp_path / "pairs", 1, held_out=2)
+    digests = [sha256(image.tobytes())[:10] for image in pairs.images]
+    lines += [f"== {pairs.held_out} held out", *map(str, zip(pairs.pairs, digests, strict=True))]
+    path = store.write_table(tmp_path / "table", 1, counts={"letter": 2, "count": 0})
+    lines += [path.read_text("utf-8"), *sorted(each.name for each in (tmp_path / "table/images").iterdir())]
+    assert_golden("phantom-questions.txt", "\n".join(lines) + "\n")
+
+
+def test_a_phantom_trained_here_comes_before_the_packaged_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packaged twin is put together once."""
+    calls: list[tuple[str, dict[str, str]]] = []
+    unpacked: list[tuple[str, str]] = []
+
+    def make_local(folder: str, settings: dict[str, str]) -> Any:
+        calls.append((folder, settings))
+        return says(f"chat:hf/{folder}?seed=3", "yes", attributes={"family": "fast_vlm"})
+
+    def unpack(name: str, whole: str, folder: Path) -> None:
+        unpacked.append((name, whole))
+        folder.mkdir()
+
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
+    monkeypatch.setattr(subject, "make_local", make_local)
+    monkeypatch.setattr(subject, "unpack", unpack)
+    cards = [subject.make_phantom(name, {"seed": "3"}).card for name in ("whole", "counts", "counts")]
+    assert [card.name for card in cards] == [f"phantom:{name}?seed=3" for name in ("whole", "counts", "counts")]
+    assert [dict(card.attributes) for card in cards[:2]] == [
+        {"family": "fast_vlm", "phantom": name} for name in ("whole", "counts")
+    ]
+    digest = weights.packed_digest("counts", "whole")
+    packaged = str(tmp_path / "phantoms/packaged" / f"counts-{digest}")
+    assert calls == [(folder, {"seed": "3"}) for folder in (str(weights.PACKED / "whole"), packaged, packaged)]
+    assert unpacked == [("counts", "whole")]
+    (tmp_path / "phantoms/whole/model").mkdir(parents=True)
+    assert subject.folder_of("whole") == weights.PACKED / "whole", "a training that has not come to its end"
+    (tmp_path / "phantoms/whole/model/config.json").write_text("{}")
+    assert subject.folder_of("whole") == tmp_path / "phantoms/whole/model"

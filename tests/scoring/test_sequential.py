@@ -126,6 +126,15 @@ def test_the_first_of_equal_clusters_is_asked_first() -> None:
     assert asking_order([]) == []
 
 
+def test_of_very_many_levels_the_most_frequent_are_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster whose own levels are rare comes first among equals only if these do not count."""
+    clusters = [("own", ("even", "rare", "rare"))]
+    clusters += [(f"c{n}", ("even" if n % 2 == 0 else "odd", f"key={n}")) for n in range(6)]
+    assert asking_order(clusters)[0] != "own"
+    monkeypatch.setattr("snellen.scoring.sequential.BALANCED_LEVELS", 2)
+    assert asking_order(clusters)[0] == "own"
+
+
 def test_one_wealth_tells_on_which_side_of_a_mean_the_sequence_of_differences_is() -> None:
     """In rounds of two no floor has a mean of 1, so that a bet can lose no more than the greatest mean of b."""
     rng = stream("sides of a paired sequence")

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from PIL import Image
@@ -18,6 +19,7 @@ import snellen_sight
 from snellen.core import seeds
 from snellen_sight import asking
 from snellen_sight.checks import CHECKS
+from snellen_sight.client import Connections, Endpoint
 from snellen_sight.command import main
 from snellen_sight.results import SightLine, SightResult
 from tests.helpers.sight_servers import AGENTS, CLEAN, FAULTS, Images, Observer, Server, observer
@@ -109,6 +111,30 @@ def test_callables_may_be_coroutines_and_fail() -> None:
         snellen_sight.sight(lambda parts: 3)
 
 
+def test_very_long_replies_are_failed_calls() -> None:
+    """All replies are kept, and read again after each call."""
+    with pytest.raises(asking.NothingAsked, match="the reply has 100001 characters, more than 100000"):
+        snellen_sight.sight(lambda parts: "r" * 100_001, quick=True)
+    assert snellen_sight.sight(lambda parts: "red".ljust(100_000), quick=True).calls
+
+
+def test_no_key_is_in_what_is_kept_of_a_server() -> None:
+    key = "secret-" + "word" * 60
+    long_words = Status(400, error={"message": f"{'x' * 190} {key} refused", "type": "auth", "code": None})
+    with StubServer(f"red {key}") as stub:
+        result = snellen_sight.sight_of_server(stub.url, "model", key, quick=True)
+    assert result.calls[0].reply == "red [key]"
+    with StubServer(long_words) as stub, pytest.raises(asking.NothingAsked, match=r"x \[key\] refused"):
+        snellen_sight.sight_of_server(stub.url, "model", key, quick=True)
+
+
+def test_no_cookie_of_a_server_is_kept() -> None:
+    client = Connections(Endpoint("", "model", "http://host.example/v1", "key"), 9)._open()
+    request = httpx.Request("GET", "http://host.example/v1")
+    client.cookies.extract_cookies(httpx.Response(200, headers={"set-cookie": "a=b"}, request=request))
+    assert len(client.cookies.jar) == 0
+
+
 def test_a_server_that_refuses_is_named_without_the_key(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +146,37 @@ def test_a_server_that_refuses_is_named_without_the_key(
     stderr = capsys.readouterr().err
     assert "401 Unauthorized: wrong key [key]" in stderr
     assert "\x1b" not in stderr
+
+
+def test_a_server_gets_earlier_turns_and_a_callable_does_not() -> None:
+    counts = list[int]()
+    with StubServer(_served(CLEAN)) as stub:
+        url = f"{stub.url}/chat/completions/"
+        result = snellen_sight.sight_of_server(url, "m", "abc", checks=("sequence",), after_call=counts.append)
+    assert sorted(counts) == list(range(1, 19)) == [request.number for request in stub.requests]
+    assert [call.group for call in result.calls] == ["colours"] * 6 + ["sequence"] * 12
+    for request in stub.requests:
+        assert (set(request.body), request.body["model"]) == ({"model", "messages"}, "m")
+        assert (request.headers["Authorization"], request.headers["User-Agent"]) == ("Bearer abc", "snellen")
+        turns = ["user", "assistant", "user"] if request.number > 16 else ["user"]
+        assert [message["role"] for message in request.messages] == turns
+        assert [part["type"] for part in request.messages[-1]["content"]] == ["image_url", "text"]
+        assert len(request.images) == len(turns) // 2 + 1
+    result = snellen_sight.sight(_callable(CLEAN), checks=("sequence",))
+    assert [call.group for call in result.calls] == ["colours"] * 6 + ["sequence"] * 10
+
+
+def test_what_a_server_needs_and_a_key_of_eight_letters_that_is_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key, words in (("word-12", "no word-12"), ("word-123", "no [key]")):
+        refused = Status(401, error={"message": f"no {key}"})
+        with StubServer(refused) as stub, pytest.raises(asking.NothingAsked) as caught:
+            snellen_sight.sight_of_server(stub.url, "m", key)
+        assert words in str(caught.value)
+    with pytest.raises(asking.NothingAsked, match="localhost:1: an address must begin with http:// or https://"):
+        snellen_sight.sight_of_server("localhost:1", "m")
+    monkeypatch.setattr(asking, "find_spec", lambda name: None)
+    with pytest.raises(asking.NothingAsked, match="a server needs httpx: pip install httpx"):
+        snellen_sight.sight_of_server("https://localhost:1", "m")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from snellen_sight.checks import pointing
 from snellen_sight.checks.pointing import PointingResult
 from snellen_sight.frames import DECLARED, PointTrial, fit_conversion
 from snellen_sight.likelihood import SightQuestion
+from tests.goldens.golden import assert_golden
 
 FrameMap = Callable[[float, float, int, int], tuple[float, float]]
 
@@ -77,6 +79,24 @@ def test_a_frame_is_named_with_its_conversion(name: str) -> None:
     for size in pointing.SIZES:
         numbers = FRAMES[name](300.0, 200.0, *size)
         assert best.to_px(size, numbers) == pytest.approx((300, 200), abs=0.008 * max(size))
+
+
+def test_lines_of_servers_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every frame, sharp and blurred, with lapses and a shift, and what it follows; images are not needed."""
+    monkeypatch.setattr(pointing, "target_image", lambda trial, rng: Image.new("L", (8, 8)))
+    frames = {
+        **FRAMES, "shorter side": limited(700, by=min), "area": limited(900, by=lambda w, h: (w * h) ** 0.5),
+        "two sides": lambda x, y, w, h: (x / w * 640, y / h * 640),
+        "y first": lambda x, y, w, h: (y / h * 100, x / w * 100), "shifted": lambda x, y, w, h: (x + 25, y - 14),
+    }  # fmt: skip
+    lines = list[str]()
+    for number, (name, frame) in enumerate(frames.items()):
+        follows = ("", pointing.STATED, pointing.DECLARING)[number % 3]
+        for spread in (0.002, 0.025):
+            result = served(frame, spread, number, follows=follows, lapses=0.1)
+            rivals = result.conversion.rivals[:3] if result.conversion else ()
+            lines.append(f"{name}, {spread}, {follows!r}: {result.frame!r} {rivals} {result.line().text}")
+    assert_golden("sight/pointing.txt", "\n".join(lines) + "\n")
 
 
 def test_y_first_offset_and_units_are_told_apart() -> None:

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import snellen_sight
-from snellen_sight import command
+from snellen_sight import asking, command
 from snellen_sight.asking import NothingAsked, Sighting, stream
 from snellen_sight.checks import CHECKS
 from snellen_sight.checks.order import order_line, words_of
 from snellen_sight.drawing import SightFile
 from snellen_sight.likelihood import FINE, UNABLE, SightQuestion
 from snellen_sight.lines import image_line, token_line
-from snellen_sight.pages import INKS, matrix_of
+from snellen_sight.pages import INKS, card_of, matrix_of
 from snellen_sight.pipelines import PIPELINES
 from snellen_sight.resolution import SIDES, Charts, Floats, documented, resolution_line
 from snellen_sight.results import SightCall, SightLine, SightResult
@@ -225,3 +225,47 @@ def test_json_has_each_model_with_the_server_seed_and_version(
     assert (key, settings) == ("secret", {
         "quick": True, "checks": ("crop", "order"), "seed": 7, "after_call": command.show_count,
     })  # fmt: skip
+
+
+def test_an_image_of_a_result_has_a_row_for_each_line_of_text_in_the_ink_of_its_verdict() -> None:
+    """Margins of 24, rows of 26 and texts from 150 px: the title and a blank row, five checks of which one has two
+    lines, and the server's name."""
+    long = SightLine("order", "not so", "the order of images " * 5)
+    result = SightResult("m" * 100, RESULT.date, (RESULT.lines[0], long, *RESULT.lines[2:]))
+    pixels = np.asarray(card_of(result, "host"), int)
+    assert pixels.shape == (2 * 24 + 26 * 9, 860, 3)
+    rows = [pixels[24 + 26 * number : 24 + 26 * (number + 1)] for number in range(9)]
+    inks = {INKS[verdict]: verdict for verdict in INKS} | {"#000000": "black", "#ffffff": ""}
+    darkest = [[part.reshape(-1, 3)[part.sum(2).argmin()] for part in (row[:, 24:150], row[:, 150:])] for row in rows]
+    colours = [[inks["#{:02x}{:02x}{:02x}".format(*pixel)] for pixel in pair] for pair in darkest]
+    assert colours == [
+        ["black", "black"], ["", ""], ["fine", "black"], ["not so", "black"], ["", "black"],
+        *[["cannot tell", "black"]] * 3, ["cannot tell", "cannot tell"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--card card.jpg", "--card card.jpg: the image is a PNG file"), ("--card no/card.png", "no/card.png: no such"),
+        ("--html no/page.html", "no/page.html: no such folder"), ("--checks crop,ordr", "ordr: no such check; choose"),
+        ("other --card card.png", "--card shows one model; use --html"), ("--key-env NO_KEY", "NO_KEY is not set in"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_followed_are_refused_before_a_model_is_asked(
+    options: str, words: str, served: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        command.main(["http://here/v1", "good", *options.split()])
+    assert (stop.value.code, served) == (2, [])
+    assert words in capsys.readouterr().err
+
+
+def test_what_is_asked_by_default_if_little_time_is_left_and_of_chosen_checks() -> None:
+    every = tuple(CHECKS.values())
+    assert asking._chosen(False, ()) == (every, (448, 1024, 2048), True, 90)
+    assert asking._chosen(True, ()) == ((), (448, 2048), False, 12)
+    assert asking._chosen(True, ("pointing", "crop")) == ((CHECKS["crop"],), (), True, 12)
+    assert asking._chosen(False, ("resolution", "order", "crop")) == (
+        (CHECKS["order"], CHECKS["crop"]), (448, 1024, 2048), False, 90,
+    )  # fmt: skip

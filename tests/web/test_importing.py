@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from PIL import Image
 from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner, Result
 
@@ -28,6 +29,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.examination import Examination
+from snellen.exam.run import run
 from snellen.exam.verification import check_replies
 from snellen.reports import load_run
 from snellen.reports.loading import gather
@@ -50,7 +52,7 @@ from snellen.web.reviewing import agreement_lines, key_checks
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import Store, keep_row, take_slot
-from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, read_plan, read_study
+from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, open_itemset, read_plan, read_study
 from snellen.web.trials import COLUMNS, TRIALS, _checked_cells, key_check
 from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
@@ -409,6 +411,33 @@ def test_a_refused_person_stops_nobody_else(filled: FilledStudy, tmp_path: Path)
     with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
         import_study(filled.root, people[:1], tmp_path / "alone")
     assert [row.person for row in read_refused(tmp_path / "alone")] == ["p01"], "also if nobody was accepted"
+
+
+def test_nobody_is_added_to_a_run_of_models(filled: FilledStudy, tmp_path: Path) -> None:
+    """It may be written anew when somebody is forgotten."""
+    items = open_itemset(read_study(filled.root), "combo")
+    run(items, ["fake:chance"], tmp_path / "combo", limit=1, show_progress=False)
+    responses = read_run_card(tmp_path / "combo")
+    with pytest.raises(SnellenError, match="combo: a run of fake:chance; give --out a folder of its own"):
+        import_study(filled.root, [Submission("p01", filled.forms[0])], tmp_path)
+    assert read_run_card(tmp_path / "combo") == responses
+
+
+def test_a_name_that_looks_like_a_formula_is_found_again(filled: FilledStudy, tmp_path: Path) -> None:
+    """Tables have an apostrophe before it."""
+    first, second, *_ = filled.forms
+    start = first[0].record.model_copy(update={"participant": "-x"})
+    lines = [first[0].model_copy(update={"record": start}), *first[1:4], *first[5:]]
+    for people in ([Submission("-x", lines)], [Submission("p02", second)]):
+        import_study(filled.root, people, tmp_path, skip_bad=True)
+    table = pd.read_csv(tmp_path / "people.csv").set_index("participant")
+    assert table["rows_left_out"].to_dict()["'-x"] > 0
+    bad = NOT_OF_THE_PAGES["no answers"](lines)
+    import_study(filled.root, [Submission("=1+1", bad), Submission("p02", second)], tmp_path / "refused")
+    assert [row.person for row in read_refused(tmp_path / "refused")] == ["'=1+1"]
+    shutil.copytree(filled.root, tmp_path / "study")
+    forget(tmp_path / "study", "=1+1", [tmp_path / "refused"])
+    assert read_refused(tmp_path / "refused") == []
 
 
 def test_of_two_people_with_one_name_the_file_tells_which_to_leave_out(filled: FilledStudy) -> None:
@@ -984,6 +1013,18 @@ def test_words_for_shapes_and_materials_have_images(sets_folder: Path, tmp_path:
     terms = read_plan(tmp_path / "study").forms[0][0].terms
     assert [term.word for term in terms] == [*SHAPES, *MATERIALS], "the choices name them all"
     assert len({(tmp_path / "study" / "bundle" / term.image.path).read_bytes() for term in terms}) >= len(SHAPES)
+
+
+def test_images_of_a_study_whose_metadata_people_can_read_are_counted(tmp_path: Path) -> None:
+    places = Image.Exif()
+    places[0x0110] = "a camera"
+    for n in range(4):
+        Image.new("RGB", (9, 7), (60 * n, 0, 0)).save(tmp_path / f"{n}.jpg", exif=places if n % 2 else Image.Exif())
+    rows = [{"id": n, "image": f"{n}.jpg", "question": "?", "A": "a", "B": "b", "answer": "A"} for n in range(4)]
+    items = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "items")
+    design = StudyDesign(texts=Texts(title="Seeing"), blocks=(BlockDesign(name="b", questions=4),))
+    card = build_study([items], design, tmp_path / "study")
+    assert "participants can read the metadata (EXIF: places, cameras) of 2 images" in card.notes
 
 
 def test_a_study_states_its_length_its_words_and_what_its_consent_lacks(sets_folder: Path, tmp_path: Path) -> None:

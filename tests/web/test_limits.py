@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.web import store
 from snellen.web.admission import FormProgress
+from snellen.web.forgetting import forget
 from snellen.web.guard import headers_of
 from snellen.web.limits import Rate, VisitorLimits
 from snellen.web.plan import RecordRow
@@ -95,6 +96,10 @@ def test_a_study_has_a_number_of_participants(tmp_path: Path) -> None:
         refused(visitor.open(), 403, "has all its participants")
     with limited(tmp_path, participants=1) as visitor:
         assert visitor.open(secret=first["secret"]).json()["participant"] == "p01", "also if it has fewer places now"
+        forget(tmp_path, "p01", [])
+        refused(visitor.open(), 403, "has all its participants")
+    with limited(tmp_path, participants=3) as visitor:
+        assert visitor.open().json()["participant"] == "p04", "the place of somebody who was forgotten is free"
 
 
 def test_reviewers_are_not_counted(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def part_places(
         return
     items_of_scores = [items[name] for name in arm_scores["item_id"].tolist()]
     for factor in task.split_by:
-        levels = np.array([item.factors.get(factor, "") for item in items_of_scores])
+        levels = np.array([item.factors.get(factor, "") for item in items_of_scores], object)
         for level in sorted(set(levels.tolist()) - {""}):
             yield factor, level, np.flatnonzero(levels == level)
     for required in sorted({name for item in items_of_scores for name in item.requires}):

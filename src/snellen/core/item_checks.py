@@ -15,8 +15,8 @@ from snellen.core.plain_text import control_character
 
 MAX_PIXELS, MAX_SIDE_PX = 64_000_000, 32_000
 """Limits of one image: 8,000 by 8,000 pixels, which is 192 MB as RGB."""
-MAX_TEXT, MAX_NAME = 1_000_000, 1_000
-"""Limits in characters: of a question or an option; of an id or a name."""
+MAX_TEXT, MAX_NAME, MAX_NAMES = 1_000_000, 1_000, 500
+"""Limits in characters: of a question or an option; of an id or a name. The greatest number of an item's names."""
 STEP_SUITE = "curation-steps"
 """The answers of its items are unknown; the items may have no image and free examples."""
 _SHA256, _FORMAT = re.compile("[0-9a-f]{64}"), re.compile("[a-z0-9]{1,8}")
@@ -55,6 +55,9 @@ def _text_fault(item: Item) -> str | None:
     for name in _NAMES:
         if not 0 < len(getattr(item, name)) <= MAX_NAME:
             return f"{name} is empty or longer than {MAX_NAME} characters"
+    names = [*item.requires, *item.factors, *map(str, item.factors.values()), *item.measures]
+    if len(names) > MAX_NAMES or max(map(len, names), default=0) > MAX_NAME:
+        return f"more than {MAX_NAMES} factors, measures and abilities, or one of more than {MAX_NAME} characters"
     if max(map(len, (item.question, *(option.text for option in item.options)))) > MAX_TEXT:
         return f"a question or an option has more than {MAX_TEXT} characters"
     texts = "\n".join(_texts(item)).replace("\r\n", "\n")

@@ -33,7 +33,7 @@ _SECRETS = re.compile(
     | \b(?:[spr]k_live|[spr]k_test|hf|gh[oprsu]|github_pat|gsk|dop_v1)_\w{8,} | \b(?:r8|fw|npm)_\w{16,}
     | \bAIza[\w-]{20,} | \bya29\.[\w-]{8,} | \bSG\.[\w-]{8,}[\w.-]* | \bA[KS]IA[0-9A-Z]{12,}
     | \bBasic\s+(?=\S*[A-Z0-9=])[\w+/]{8,}=*
-    | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*                         # JSON web tokens
+    | \beyJ[\w-]{8,}(?:\.[\w-]*){1,2}                           # JSON web tokens, also cut
     | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)                            # user:password@host
     """,
     re.VERBOSE,

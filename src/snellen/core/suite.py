@@ -273,12 +273,18 @@ class Suite:
         return self if self.tasks_of is None else replace(self, tasks=self.tasks_of(items.items))
 
 
+MAX_ABILITIES = 500
+"""Abilities that the items of a set may require: each has rows of its own in the results."""
+
+
 def check_items(items: ItemSet, suite: Suite) -> None:
     """Raise SnellenError, naming the row, for an item of an unknown task, without an answer, or without an image.
 
     Items of curation steps may lack both: their answers are unknown, and some are about words alone.
     """
     path, suite = items.root / "items.parquet", suite.of_items(items)
+    if (count := len({name for item in items.items for name in item.requires})) > MAX_ABILITIES:
+        raise SnellenError(f"{path}: items require {count} abilities, more than {MAX_ABILITIES}; build the set again")
     for number, item in enumerate(items.items):
         task = suite.tasks.get(item.task)
         location = f"{path} row {number}"

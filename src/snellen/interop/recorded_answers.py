@@ -200,7 +200,8 @@ class AnswerReader:
         existing = list(dict.fromkeys(name for row in rows for name in row))
         for role, names in COLUMNS.items():
             if role == "id":  # lmms-eval keeps what our export returns of each metric
-                names = ["item_id", *(f"{name}.item_id" for name in existing), *names]
+                objects = dict.fromkeys(name for row in rows for name, cell in row.items() if isinstance(cell, dict))
+                names = ["item_id", *(f"{name}.item_id" for name in objects), *names]
             columns[role] = [name for name in names if has_cell(rows, name)][:1] if role in _ALL_ROWS else names
             if role == "column" and "custom_id" in existing:  # a batch, whose rows may have failed
                 batch = [name for name in _BATCH_REPLIES if name.partition(".")[0] in existing]

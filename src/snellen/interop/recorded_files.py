@@ -39,8 +39,8 @@ MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
 MAX_JSON_BYTES = MAX_XLSX_BYTES = 256 * 2**20
 MAX_ROWS, MAX_COLUMNS = 5_000_000, 16_384
-MAX_VALUES, MAX_VALUE = 20, 60
-"""Different values of a column that tells rows apart, and characters of each."""
+MAX_TOLD, MAX_VALUES, MAX_VALUE = 500, 20, 60
+"""Columns among which is one that tells rows apart, its different values, and characters of each."""
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 MAX_FILLED = 100
 """Columns of XLSX of which an empty cell is an empty text, as in CSV."""
@@ -77,7 +77,7 @@ def telling_column(path: Path, keys: Mapping[int, Hashable], known_names: Collec
     `keys` are by the number of a row. It is none of the `known_names`, and has at most `MAX_VALUES` different values.
     """
     rows, columns = [(keys[number], row) for number, row in read_rows(path) if number in keys], []
-    for name in [name for name in rows[0][1] if name not in known_names]:
+    for name in [name for name in rows[0][1] if name not in known_names][:MAX_TOLD]:
         cells = [row.get(name) for _, row in rows]
         are_words = all(isinstance(cell, str | int) and 0 < len(str(cell)) <= MAX_VALUE for cell in cells)
         values = list(dict.fromkeys(map(str, cells))) if are_words else []

@@ -12,6 +12,7 @@ design.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -26,6 +27,8 @@ BETS = {0.01: 0.01, 0.025: 0.01, 0.05: 0.03, 0.1: 0.05, 0.2: 0.225, 0.4: 0.225, 
 Tuned by simulation for 20 to 240 clusters (docs/measurements/deciding.md); small bets tell small differences apart in
 thousands of clusters.
 """
+BALANCED_LEVELS = 1000
+"""Levels that an order of asking balances at most: its time is their number times the square of that of clusters."""
 STEPS = 24
 """Halvings of the range when a sequence's end is sought: it is found to within its range / 2^24, 6e-8."""
 
@@ -129,14 +132,15 @@ def asking_order(clusters: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
 
     `clusters` are names with the levels of their items (of factors and answers, each level as often as it occurs), in
     an order that decides between equals. The next cluster is always the one after which the counts of all levels are
-    closest to their shares.
+    closest to their shares. Of more than `BALANCED_LEVELS` levels, only the most frequent are balanced.
     """
-    names = sorted({level for _, levels in clusters for level in levels})
+    frequencies = Counter(level for _, levels in clusters for level in levels)
+    names = sorted(level for level, _ in frequencies.most_common(BALANCED_LEVELS))
     column = {level: number for number, level in enumerate(names)}
     counts = np.zeros((len(clusters), len(names)))
     for row, (_, levels) in enumerate(clusters):
-        for level in levels:
-            counts[row, column[level]] += 1
+        for level in column.keys() & levels:
+            counts[row, column[level]] = levels.count(level)
     shares = counts.sum(axis=0) / max(len(clusters), 1)
     # A level counts by its own size, so that rare ones are spread as well as common ones.
     scale = 1 / np.sqrt(np.maximum(shares, 1e-12))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ NO_PLACE = "have only a row number, which counts if the file has as many rows as
 BY_POSITION = "were joined by position, since their ids number the rows"
 BATCH = 256
 """Items of an arm that the ask loop has in hand at a time, which bounds its memory."""
+_BATCH_ID = re.compile(r"(.+)@([0-9a-f]{8})(?:@(.+))?")
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,18 @@ def recorded(name: str, texts: Mapping[str, str], role: Role = "model") -> Subje
     return Recorded(SubjectCard(name, {"answers": digest(dict(texts), 12)}, role=role, source="recorded"), answers)
 
 
+def batch_id(item_id: str, items: ItemSet, condition: Condition) -> str:
+    """The id of a call in a batch: that of the item, a mark of its set, and the condition unless it is vanilla."""
+    mark = f"{item_id}@{digest(items.card.rows_hash, 8)}"
+    return f"{mark}@{condition}" if condition.changed else mark
+
+
+def _of_batch(row: AnswerRow, item_id: str, mark: str, condition: str | None, items: ItemSet) -> AnswerRow:
+    if mark != digest(items.card.rows_hash, 8):
+        raise SnellenError(f"{row.location}: {row.item!r:.100} is of a batch written for another item set")
+    return replace(row, item=item_id, condition=row.condition or condition or "")
+
+
 RecordedArm: TypeAlias = tuple[Condition, int, Recorded]
 """Condition, repeat and subject."""
 
@@ -101,6 +115,8 @@ class Recording(Recorded):
         faults, example = Counter[str](), ""
         places, pairs = self._places(index), dict[str, list[tuple[AnswerRow, Item]]]()
         for row in self.rows:
+            if (parts := _BATCH_ID.fullmatch(row.item)) and not index.named(row.item):
+                row = _of_batch(row, parts[1], parts[2], parts[3], items)
             place = places[row.path] if row.numbering else None
             if place and row.item in place:
                 matches: Sequence[Item] = [place[row.item]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import shutil
@@ -20,7 +21,7 @@ from snellen.core.item import Media
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.core.storage.versions import versions
 from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import by_item
@@ -93,7 +94,8 @@ def build_study(
             pages=pages, forms=forms,
         )  # fmt: skip
         plan = plan.model_copy(update={"plan_hash": plan_hash(plan)})
-        _write_bundle(root / BUNDLE, plan, collected.media)
+        if count := _write_bundle(root / BUNDLE, plan, collected.media):
+            collected.notes.append(f"participants can read the metadata (EXIF: places, cameras) of {count} images")
     card = StudyCard(
         name=name,
         seed=seed,
@@ -241,7 +243,8 @@ def _seconds(page: Page) -> float:
     return sum(SECONDS.get(question.kind, 40) for question in page.questions) + SECONDS_AN_IMAGE * max(0, images - 1)
 
 
-def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder]) -> None:
+def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder]) -> int:
+    """Write what participants get; the number of its images with metadata."""
     from snellen.web.lock import copy_parts, web_parts
     from snellen.web.page import copy_page, index_page
 
@@ -256,9 +259,12 @@ def _write_bundle(root: Path, plan: StudyPlan, media: Mapping[Media, MediaFolder
     copy_parts(parts, root / "vendor", "study")
     paths = {part.path for page in plan.pages.values() for part in _media_parts(page)}
     paths |= {term.image.path for form in plan.forms for block in form for term in block.terms}
+    count = 0
     for image, folder in media.items():
         if media_path(image) in paths:
-            files.write_bytes(root / media_path(image), folder.read(image))
+            files.write_bytes(root / media_path(image), raw := folder.read(image))
+            count += image.kind == "image" and bool(open_image(io.BytesIO(raw)).getexif())
+    return count
 
 
 def _media_parts(page: Page) -> Iterator[MediaPart]:

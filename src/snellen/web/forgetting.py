@@ -14,6 +14,7 @@ from typing import Any
 
 from snellen.analysis.studies.people import HUMAN
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import no_formula
 from snellen.core.storage import files
 from snellen.core.storage.trees import refuse_links
 from snellen.core.storage.user_files import MAX_CARD_BYTES, is_file, read_file
@@ -46,6 +47,7 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
 
 
 def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
+    name, code = no_formula(participant), code_digest(participant)  # as tables have them
     in_database = [stored for stored in _in_database(root) if _is_meant(participant, stored.name, stored.rows)]
     starts = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
     recognised = {digest for stored in in_database for digest in person_digests(stored.rows)}
@@ -58,7 +60,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
                 starts.add(start_digest(other.rows[0]))
                 recognised |= person_digests(other.rows)
         refused = read_refused(folder) if (folder / REFUSED).is_file() else []
-        if meant := [row for row in refused if participant == row.person or code_digest(participant) in row.digests]:
+        if meant := [row for row in refused if no_formula(row.person) == name or code in row.digests]:
             refused_in.append(folder)
             others |= {frozenset(row.digests.split()) for row in meant}
     for folder, participants in records.items():  # the person may have another name in each
@@ -87,7 +89,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     for folder in refused_in:
         if folder not in written:
             kept = [row for row in read_refused(folder) if recognised.isdisjoint(row.digests.split())]
-            write_refused(folder, [row for row in kept if row.person != participant])
+            write_refused(folder, [row for row in kept if no_formula(row.person) != name])
     holders, not_searched = _products(root, folders, aliases, {stored.name for stored in in_database})
     receipt = {
         "study": root.resolve().name,

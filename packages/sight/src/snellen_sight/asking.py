@@ -41,6 +41,8 @@ AT_ONCE = 8
 QUICK_SIDES = (SIDES[0], SIDES[-1])
 LEAST_SECRET = 8
 """Characters of a key that is not shown; shorter ones may be ordinary words."""
+MOST_CHARACTERS = 100_000
+"""Characters of a reply: all are kept, and read again after each call."""
 ATTEMPTS, TIMEOUT = 3, 120
 """Tries of a call to a server, and seconds for each."""
 
@@ -143,9 +145,11 @@ async def _request(connections: Connections, question: SightQuestion, number: in
 
     outcome = await repeated(once, ATTEMPTS, 1.0, stream("sight call", number))
     key = connections.endpoint.key
-    if isinstance(outcome, Trouble) and len(key) >= LEAST_SECRET:
-        return replace(outcome, reason=outcome.reason.replace(key, "[key]"))
-    return outcome
+    if len(key) < LEAST_SECRET:
+        return outcome
+    if isinstance(outcome, Trouble):
+        return replace(outcome, reason=outcome.reason.replace(key, "[key]")[:400])
+    return replace(outcome, text=outcome.text.replace(key, "[key]"))
 
 
 def _message(files: Sequence[SightFile], text: str) -> dict[str, Any]:
@@ -311,6 +315,8 @@ class Sighting:
         async with gate:
             outcome = await self.ask(question, number)
             self.after_call(number + 1)
+        if not isinstance(outcome, Trouble) and len(outcome.text) > MOST_CHARACTERS:
+            outcome = Trouble(f"the reply has {len(outcome.text)} characters, more than {MOST_CHARACTERS}", again=False)
         if not isinstance(outcome, Trouble):
             return replace(call, reply=outcome.text, tokens_in=outcome.tokens_in)
         if outcome.is_lasting or not self.calls:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -82,7 +83,8 @@ class Connections:
 
         headers = {"authorization": f"Bearer {self.endpoint.key}", "content-type": "application/json"}
         headers["user-agent"] = "snellen"  # some proxies refuse the usual names of clients
-        client = httpx.AsyncClient(headers=headers, timeout=None, verify=_tls(), follow_redirects=True)
+        cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))  # none is kept
+        client = httpx.AsyncClient(headers=headers, cookies=cookies, timeout=None, verify=_tls(), follow_redirects=True)
         bound_client(client)
         return client
 

@@ -43,6 +43,8 @@ _STATUSES = frozenset(HTTPStatus)
 _FILTER_CODES = ("invalid_prompt", "content_policy_violation", "content_filter", "bio_policy", "cyber_policy")
 _FILTER_STATUSES = {400, 403, 413, 422}
 """Statuses and codes of errors by which services say that their content filter refused the prompt."""
+MOST_WORDS = 1500
+"""Characters of an error's words: enough for a whole key, which is taken out before they are cut to what is stored."""
 _WORD_KEYS = ("error", "message", "msg", "detail", "errors", "reason")
 """Where servers put the words of an error, the first ones before the others."""
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
@@ -77,11 +79,12 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     codes = getattr(error, "status_code", None), getattr(error, "code", None)  # the second is Google's
     status = next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
     kind, message = type(error).__name__, str(getattr(error, "provider_message", None) or error)
+    words = f"{kind}: {plain_text(message)[:MOST_WORDS]}"
     if status is not None:
         response, body = getattr(error, "response", None), f"{message} {getattr(error, 'body', '')}"
-        reason = f"{kind}: {plain_text(message)[:200]} {_address(error, status) if status == 404 else ''}".rstrip(": ")
+        reason = f"{words} {_address(error, status) if status == 404 else ''}".rstrip(": ")
         return _of_status(status, reason, body, getattr(response, "headers", None) or {})
-    reason = f"{kind}: {plain_text(message)[:200]}".rstrip(": ") + f" {_address(error, status)}"
+    reason = words.rstrip(": ") + f" {_address(error, status)}"
     is_lasting = kind == "PrerequisiteError" or _SPENT.search(message) is not None
     again = not is_lasting and (provider_says or isinstance(error, _PASSING) or kind in _PASSING_NAMES)
     return Trouble(reason.rstrip(), again, is_lasting=is_lasting or _is_refused_connection(error))
@@ -138,19 +141,19 @@ def with_origin(failure: Trouble, url: Any) -> Trouble:
 
 
 def stated_words(body: Any, depth: int = 4) -> str:
-    """The words of an error, at most 200 characters: OpenAI's form, `detail` of FastAPI, other JSON, a page, a text."""
+    """The words of an error, at most `MOST_WORDS`: OpenAI's form, `detail` of FastAPI, other JSON, a page, a text."""
     if isinstance(body, str):
-        return plain_text(_TAGS.sub(" ", body[:4000]) if _PAGE.match(body) else body[:4000])[:200]
+        return plain_text(_TAGS.sub(" ", body[:4000]) if _PAGE.match(body) else body[:4000])[:MOST_WORDS]
     if isinstance(body, list) and depth:
-        return "; ".join(filter(None, (stated_words(part, depth - 1) for part in body[:5])))[:200]
+        return "; ".join(filter(None, (stated_words(part, depth - 1) for part in body[:5])))[:MOST_WORDS]
     if not isinstance(body, dict) or not depth:
-        return "" if body is None else str(body)[:200]
+        return "" if body is None else str(body)[:MOST_WORDS]
     words = next((stated_words(body[key], depth - 1) for key in _WORD_KEYS if body.get(key)), "")
     if isinstance(place := body.get("loc"), list):  # of FastAPI: the field that is refused
-        return f"{'.'.join(map(str, place[:5]))}: {words}"[:200]
+        return f"{'.'.join(map(str, place[:5]))}: {words}"[:MOST_WORDS]
     metadata = body.get("metadata")  # where OpenRouter keeps the words of the service behind it
     raw = stated_words(metadata.get("raw"), depth - 1) if isinstance(metadata, dict) else ""
-    return ", ".join(filter(None, (words, raw)))[:200]
+    return ", ".join(filter(None, (words, raw)))[:MOST_WORDS]
 
 
 def _may_pass(status: int) -> bool:

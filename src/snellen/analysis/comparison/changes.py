@@ -276,7 +276,7 @@ def _ability_and_class_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFra
             tasks = tuple(dict.fromkeys(part["task"]))
             if len(tasks) > 1 or len(part) < (whole["task"] == tasks[0]).sum():
                 yield from _row(run, condition, "ability", ability, tasks, part, (0.0, 1.0))
-        classes = np.array([_own_class(run, run.items.by_id[item_id]) for item_id in whole.index])
+        classes = np.array([_own_class(run, run.items.by_id[item_id]) for item_id in whole.index], object)
         for name in sorted(set(classes) - {""}):
             part = whole[classes == name]
             yield from _row(run, condition, "class", name, tuple(dict.fromkeys(part["task"])), part, (0.0, 1.0))

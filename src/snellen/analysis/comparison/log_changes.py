@@ -143,12 +143,15 @@ def _read_scores(pair: ItemPair) -> list[float]:
 
 def _read(row: LogRow, other_row: LogRow) -> float:
     """1 if the reply names the target among the options, else 0; NaN without a reply or a target among them."""
-    labels = {name.casefold(): label for label, text in reversed(other_row.options) for name in (text, label)}
+    by_name = dict[str, set[str]]()
+    for label, text in other_row.options:
+        by_name.setdefault(label.casefold(), set()).add(label)
+        by_name.setdefault(text.casefold(), set()).add(label)
     targets = (form.casefold() for text in other_row.target for form in (text, text.strip("().: ")))
-    key = next((labels[target] for target in targets if target in labels), "")
-    if row.reply is None or not key:
+    keys = next((by_name[target] for target in targets if target in by_name), ())
+    if row.reply is None or len(keys) != 1:  # two options have the same text, or one has another's letter
         return math.nan
-    return float(read_label(row.reply, other_row.options) == key)
+    return float(read_label(row.reply, other_row.options) in keys)
 
 
 def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[str, Any]:

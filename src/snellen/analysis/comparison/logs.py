@@ -176,8 +176,9 @@ def _by_question(former_items: LogItems, current_items: LogItems, by_id: Mapping
     by_sign, fitting = dict[tuple[str, object], list[str]](), dict[str, list[str]]()
     for key, rows in current_items.items():
         if key not in by_id and rows[0].question:
+            question = " ".join(rows[0].question.split())
             for sign in {*rows[0].images, _kinds(rows[0])}:
-                by_sign.setdefault((" ".join(rows[0].question.split()), sign), []).append(key)
+                by_sign.setdefault((question, sign), []).append(key)
     kinds = {sign for _, sign in by_sign if isinstance(sign, frozenset)}
     for key, rows in former_items.items() if by_sign else ():
         question, best = " ".join(rows[0].question.split()), set[str]()
@@ -230,13 +231,13 @@ def targets_agree(row: LogRow, other_row: LogRow) -> bool | None:
     """
     if len(row.target) * len(other_row.target) > MAX_PAIRS:
         return None if set(row.target).isdisjoint(other_row.target) else True
-    verdicts = {_texts_agree(text, other) for text in row.target for other in other_row.target}
+    first, second = ([(text, words_of(text).strip()) for text in one.target] for one in (row, other_row))
+    verdicts = {_texts_agree(*form, *other) for form in first for other in second}
     return True if True in verdicts else False if verdicts == {False} else None
 
 
-def _texts_agree(text: str, other: str) -> bool | None:
-    words = [words_of(target).strip() for target in (text, other)]
-    if words[0] == words[1] or TRUTH.get(words[0], 0) == TRUTH.get(words[1], 1):
+def _texts_agree(text: str, words: str, other: str, other_words: str) -> bool | None:
+    if words == other_words or TRUTH.get(words, 0) == TRUTH.get(other_words, 1):
         return True
     labels = [match and match[1].casefold() for match in map(_LABEL.fullmatch, (text, other))]
     if any(labels):
@@ -244,4 +245,4 @@ def _texts_agree(text: str, other: str) -> bool | None:
     try:
         return math.isclose(float(text), float(other), rel_tol=1e-6)
     except ValueError:
-        return words[0] in words[1] or words[1] in words[0]
+        return words in other_words or other_words in words

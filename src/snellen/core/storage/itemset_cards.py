@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -34,9 +34,16 @@ class SetDeclaration(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
-    instalments: int = Field(alias="parts")
+    instalments: int = Field(alias="parts", ge=1, le=1000)
     options: dict[str, Any]
     planned_looks: tuple[int, ...] = ()
+
+    @field_validator("planned_looks")
+    @classmethod
+    def _rising(cls, counts: tuple[int, ...]) -> tuple[int, ...]:
+        if list(counts) != sorted({*counts}) or min(counts, default=1) < 1:
+            raise ValueError("planned looks are not rising numbers of instalments")
+        return counts
 
 
 class ItemSetCard(Card):

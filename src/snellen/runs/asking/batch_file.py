@@ -15,6 +15,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.runs.asking.preview import first_calls
+from snellen.subjects.recorded import batch_id
 from snellen.suites import suite_of
 
 
@@ -26,7 +27,7 @@ def write_batch(
     limit: int | None = None,
     seed: int = 0,
 ) -> int:
-    """Write a line per item: `custom_id` is its id, and the body is the request that a run would send.
+    """Write a line per item: `custom_id` is a `batch_id`, and the body is the request that a run would send.
 
     Returns the number of lines; items that the subject declines have none. Raises SnellenError for several conditions,
     for a subject that is not behind chat completions, and for items that need several calls.
@@ -58,6 +59,7 @@ def write_batch(
                 continue
             messages = to_messages(call.prompt, media, subject.card.settings["model"], subject.settings.max_px)
             body = {"model": service.connections.endpoint.model, "messages": messages, **service.settings}
-            lines[ids[0]] = {"custom_id": ids[0], "method": "POST", "url": "/v1/chat/completions", "body": body}
+            name = batch_id(ids[0], items, conditions[0])
+            lines[ids[0]] = {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
     files.write_text(path, "".join(json.dumps(line) + "\n" for line in lines.values()))
     return len(lines)

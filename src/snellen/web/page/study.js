@@ -152,7 +152,8 @@
     const plan = globalThis.snellenPlan;
     const transport = Snellen.transports[document.documentElement.dataset.transport](plan);
     // An import refuses a start with more, or longer ones, and the person with it.
-    const address = Object.fromEntries([...new URLSearchParams(location.search)].filter(([name, text]) => name.length + text.length < 500).slice(0, 12));
+    const kept = (parameters) => Object.fromEntries(Object.entries(parameters).filter(([name, text]) => name.length + `${text}`.length < 500).slice(0, 12));
+    const address = kept(Object.fromEntries(new URLSearchParams(location.search)));
     const code = Snellen.randomCode();
     const returns = await insist(() => transport.returns(address), "The study could not be opened.");
     if (plan.texts.consent && (!returns || transport.personal)) await agree(plan, transport, transport.personal ? "" : code); // theirs comes with their rows
@@ -169,7 +170,7 @@
     if (session.has("stop")) return showEnd(plan, transport, session, null, true);
     if (!back) {
       if (consents && returns) await agree(plan, transport, session.code);
-      await session.append(startRecord(plan, session, opened.parameters ?? address));
+      await session.append(startRecord(plan, session, kept(opened.parameters ?? address)));
       if (consents) await session.append({ type: "consent" });
       document.getElementById("study").replaceChildren(); // the page of consent
       const jsPsych = jsPsychModule.initJsPsych({ display_element: "study", override_safe_mode: true });
