@@ -18,16 +18,19 @@ from snellen.analysis.grading import states
 from snellen.analysis.grading.coverage import Gap
 from snellen.analysis.grading.rows import Grade, ResultRow
 from snellen.core.errors import SnellenError
+from snellen.core.item import Media
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard
-from snellen.reports import figures, front_page, stamp
+from snellen.core.storage.seal import SEALED
+from snellen.reports import changes_page, figures, front_page, stamp
 from snellen.reports.changes_page import change_lines, detection, shortages
-from snellen.reports.citation import _conditions, _reading
+from snellen.reports.citation import _conditions, _item_set, _reading
 from snellen.reports.comparisons import _matrix_cell, _sentences, group_cells
-from snellen.reports.conduct import _arm_summary
+from snellen.reports.conduct import _arm_summary, _prompt
 from snellen.reports.deficit_words import sentences
-from snellen.reports.examples import marks
+from snellen.reports.examples import Thumbnail, Thumbs, marks
 from snellen.reports.export import add_note, with_unasked, write_frame
 from snellen.reports.front_page import AbilityName, GradedAbility, SubjectLine, _best_first, _line
 from snellen.reports.loading import gather, of_subject
@@ -206,12 +209,14 @@ def test_a_subject_is_told_the_newest_check_its_own_gaps_and_its_failures(monkey
     run = SimpleNamespace(card=SimpleNamespace(arms=arms), roots=["run-2", "run-3", "run-1"])
     gaps = [Gap("chat:a", "vanilla", "t", 2, 9), Gap("chat:b", "vanilla", "u", 1, 9)]
     part: Any = SimpleNamespace(title="s", run=run, gaps=gaps, ability=lambda task: AbilityName(task.upper()))
-    first, second = (_line(entry.subject, [square("t", 0.5, failed=0.125)], [], [(part, ("t", "u"))]) for entry in arms)
+    unjudged = square("v", 0.5, "", states.NOT_ASKED, states.UNJUDGED, failed=0.25)
+    grades = [square("t", 0.5, failed=0.125), unjudged]
+    first, second = (_line(entry.subject, grades, [], [(part, ("t", "u", "v"))]) for entry in arms)
     assert (first.sight, first.faults, second.sight, second.faults) == ("run-3", ("fault run-3",), "", ())
     assert ("t 7 of 9" in first.partial, "u 8 of 9" in first.partial) == (True, False)
     assert ("t 7 of 9" in second.partial, "u 8 of 9" in second.partial) == (False, True)
     assert first.partial.endswith("Items without a score because their calls failed: 12.5 % of “T”.")
-    assert [entry.ability for entry in first.grades] == ["t", "u"]
+    assert [entry.ability for entry in first.grades] == ["t", "v", "u"]
 
 
 # Runs and stamps
@@ -383,3 +388,55 @@ def test_figures_whose_layout_differs_in_the_last_bits_have_the_same_bytes(tmp_p
     first, second = ((tmp_path / f"{name}.svg").read_bytes() for name in "ab")
     assert first == second
     assert b"clip-path" in first
+
+
+def test_items_are_described_by_recipe_seed_and_renderer() -> None:
+    card: dict[str, Any] = {"source": "generated", "rows_hash": "r1", "content_hash": "c1", "provenance": {}}
+    renderer: dict[str, Any] = {"renderer": "toy", "size_px": [160, 120]}
+    versions = {"render": {"versions": {"toy": "2.1", "other": "9"}}}
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({}, {}, " (rows hash r1)."), ({"seed": 0}, {"rows_hash": ""}, " from seed 0 (rows hash c1)."),
+        ({"seed": 4, SEALED: "abc"}, {}, " from a secret seed, sealed with the commitment abc (rows hash r1)."),
+        (renderer, {}, ", with images of 160 x 120 pixels by toy (rows hash r1)."),
+        (renderer | {"quality": 80}, {"provenance": versions},
+         ", with images of 160 x 120 pixels by toy 2.1, quality 80 (rows hash r1)."),
+        (renderer, {"provenance": {"render": "x"}}, " (rows hash r1)."),
+    ]  # fmt: skip
+    for recipe, changed, end in cases:
+        items = SimpleNamespace(card=SimpleNamespace(**card | changed, recipe=recipe))
+        assert _item_set(_run(items=items)) == f'The items were made by the recipe "generated"{end}'
+
+
+def test_the_parts_of_a_prompt_are_told_apart() -> None:
+    parts = ["Look.", {"media": "a.png"}, {"media": "b.mp4"}, {"montage": [{}, {}, {}]}, {"reply": "B"}, "Why?"]
+    lines = ["Look.", "[image]", "[video]", "[3 images laid out as one]", "[earlier reply] B", "Why?"]
+    assert _prompt(parts).split("\n") == lines
+
+
+def test_flips_to_worse_come_first_and_the_table_counts_those_without_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes_page, "MAX_FLIPS", 4)
+    rows = [("t", True), ("u", False), ("u", True), ("u", True), ("t", False), ("u", False), ("v", True)]
+    flipped = pd.DataFrame([
+        {"condition": f"c{n}", "task": task, "item_id": f"i{n}", "before": 0.0, "after": 1.0, "is_better": is_better}
+        for n, (task, is_better) in enumerate(rows)
+    ])  # fmt: skip
+    tasks = list(changes_page.flips_by_task(flipped, lambda row: row.item_id, str.upper))
+    assert [(title, worse, better) for title, worse, better, _ in tasks] == [("U", 2, 2), ("T", 1, 1), ("V", 0, 1)]
+    cards_by_task: Any = [[(card.condition, card.is_better, card.example) for card in cards] for *_, cards in tasks]
+    assert cards_by_task == [[("c1", False, "i1"), ("c5", False, "i5")], [("c4", False, "i4"), ("c0", True, "i0")], []]
+
+
+def test_the_number_of_images_beyond_the_first_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Thumbs, "shot", lambda thumbs, image: image)
+    thumbs = Thumbs(_run(items=SimpleNamespace(media=None)), Path())
+    images: Any = tuple(range(26))
+    assert thumbs.shots(images) == (*images[:24], Thumbnail("", "and 2 more", 0, 0))
+    assert thumbs.shots(images[:24]) == images[:24]
+
+
+def test_a_damaged_video_has_a_note_and_a_damaged_image_is_an_error(tmp_path: Path) -> None:
+    thumbs = Thumbs(_run(items=SimpleNamespace(media=MediaFolder(tmp_path))), tmp_path)
+    clip = Media("a" * 64, "video", "mp4", 64, 48, seconds=2.46)
+    assert thumbs.shots((clip, clip)) == (Thumbnail("", "video, 2.5 s, 64 × 48", 0, 0),) * 2
+    with pytest.raises(SnellenError):
+        thumbs.shot(Media("b" * 64, "image", "png", 64, 48))

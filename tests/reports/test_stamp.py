@@ -18,6 +18,7 @@ from snellen.analysis.grading.results import with_python_strings
 from snellen.core.errors import SnellenError
 from snellen.core.storage import trees
 from snellen.reports import Report, print_table, stamp, write_report
+from snellen.reports.writing import EXPLORER
 from tests.reports.exam import subjects, suite_of, write_items, write_run
 
 
@@ -107,9 +108,16 @@ def test_options_and_code_count(run_copy: Path, writings: list[Path], monkeypatc
     write(run_copy, full=True)
     write(run_copy, full=True, compare_published=True)
     assert len(writings) == 3
+    for _ in range(2):
+        report = write(
+            run_copy, full=True, compare_published=True, explorer=lambda exams, out: (out / EXPLORER).touch()
+        )
+        assert (len(writings), (report.root / EXPLORER).exists()) == (4, True)
+    write(run_copy, full=True, compare_published=True, protocol="strict")
+    assert (len(writings), (report.root / EXPLORER).exists()) == (5, False)
     monkeypatch.setattr(stamp, "code_digest", lambda: "of tomorrow")
-    write(run_copy, full=True, compare_published=True)
-    assert len(writings) == 4
+    write(run_copy, full=True, compare_published=True, protocol="strict")
+    assert len(writings) == 6
 
 
 @pytest.mark.usefixtures("without_figures")
