@@ -99,6 +99,11 @@ def figure_text(figure: Figure) -> str:
     return "\n".join(lines)
 
 
+def some(points: np.ndarray) -> Any:
+    """The points of a line: all, or some twelve of many."""
+    return points[:: max(1, len(points) // 12)].tolist()
+
+
 def _axes_lines(axes: Axes) -> Iterable[str]:
     yield f"panel {axes.get_title()!r} {axes.get_title('left')!r}"
     if axes.axison:
@@ -108,16 +113,16 @@ def _axes_lines(axes: Axes) -> Iterable[str]:
             yield f" {name} {axis.get_label_text()!r} {axis.get_scale()} {line(list(ends))} {line(labels)}"
     for drawn in axes.get_lines():
         look = [getattr(drawn, f"get_{name}")() for name in ("color", "linestyle", "marker", "linewidth")]
-        yield f" line {line(look)} {line(np.asarray(drawn.get_xydata()).T.tolist())}"
+        yield f" line {line(look)} {line(some(np.asarray(drawn.get_xydata())))}"
     for shapes in axes.collections:
         is_dots = type(shapes).__name__ == "PathCollection"
         places = [np.ma.filled(shapes.get_offsets(), np.nan), shapes.get_sizes()] if is_dots else []
         corners = [] if is_dots else [path.vertices for path in shapes.get_paths()]
-        numbers = line([part.tolist() for part in (*places, *corners)])
+        numbers = line([some(part) for part in (*places, *corners)])
         yield f" {type(shapes).__name__} {line(shapes.get_facecolor())} {numbers}"
     for patch in axes.patches:
         corners = patch.get_patch_transform().transform(patch.get_path().vertices)
-        yield f" {type(patch).__name__} {line(patch.get_facecolor())} {line(corners.tolist())}"
+        yield f" {type(patch).__name__} {line(patch.get_facecolor())} {line(some(corners))}"
     for words in axes.texts:
         yield f" words {words.get_text()!r} {line(words.get_position())}"
     for image in axes.get_images():

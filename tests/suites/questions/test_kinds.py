@@ -26,6 +26,8 @@ from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
 from snellen.suites.questions.kinds import AXES, PROTOCOLS, tasks_of, with_chance
 from snellen.suites.questions.prompts import for_people, placed
+from tests.goldens.descriptions import set_text
+from tests.goldens.golden import assert_golden
 from tests.suites.questions import tables
 
 KINDS: dict[str, list[dict[str, Any]]] = {
@@ -74,6 +76,12 @@ def test_the_kind_of_each_task_is_found(kinds_set: ItemSet) -> None:
     }
     assert not SUITE.tasks
     assert tasks_of([replace(kinds_set.items[0], answer_kind="box")]) == {}
+
+
+def test_the_card_and_the_items_equal_their_golden(kinds_set: ItemSet) -> None:
+    """The first five of the ten of each kind."""
+    first = [item for kind in KINDS for item in kinds_set.task(kind.replace("_", "-"))[:5]]
+    assert_golden("suites/questions-kinds.txt", set_text(replace(kinds_set, items=tuple(first))))
 
 
 def test_the_oracle_is_perfect_and_chance_is_as_stated(kinds_set: ItemSet, tmp_path: Path) -> None:
