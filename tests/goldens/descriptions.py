@@ -18,8 +18,10 @@ import numpy as np
 from snellen.analysis.tables.section import ReportSection
 from snellen.core.hashing import sha256
 from snellen.core.item import Media
+from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
+from snellen.core.suite import Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,6 +75,31 @@ def set_text(items: ItemSet) -> str:
         text = text.replace(sha, name).replace(sha[:16], name)
     order: dict[str, str] = {}
     return re.sub(r"\b[0-9a-f]{10,64}\b", lambda match: order.setdefault(match[0], f"#{len(order)}"), text) + "\n"
+
+
+# Tasks
+
+FUNCTIONS = ("boxes_only", "colour_only", "question_for_people", "schedule", "read_verdict", "agrees", "judge")
+"""Functions that a task or a protocol may lack."""
+
+
+def present(declared: Any) -> list[str]:
+    return [name for name in FUNCTIONS if getattr(declared, name, None) is not None]
+
+
+def task_lines(task: Task) -> list[str]:
+    """A task with its protocols and metrics."""
+    names = ("id", "kind", "axes", "train_split", "split_by", "boxes", "without_boxes", "cheap_sight")
+    lines = [line([*(getattr(task, name) for name in names), present(task)])]
+    for name, protocol in task.protocols.items():
+        settings = protocol.name, protocol.unreadable, protocol.threshold, protocol.tolerance, present(protocol)
+        lines.append(f"  {name}: {line(settings)} {line([metric_fields(metric) for metric in protocol.metrics])}")
+    return lines
+
+
+def metric_fields(metric: Metric) -> list[Any]:
+    names = ("name", "worst", "higher_is_better", "summary", "share", "decimals", "binary", "bounds", "title", "remark")
+    return [*(getattr(metric, name) for name in names), metric.unit, metric.estimate is not None]
 
 
 # Sections

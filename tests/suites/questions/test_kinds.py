@@ -26,7 +26,7 @@ from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
 from snellen.suites.questions.kinds import AXES, PROTOCOLS, tasks_of, with_chance
 from snellen.suites.questions.prompts import for_people, placed
-from tests.goldens.descriptions import set_text
+from tests.goldens.descriptions import line, set_text, task_lines
 from tests.goldens.golden import assert_golden
 from tests.suites.questions import tables
 
@@ -116,6 +116,17 @@ def _prompts(items: ItemSet, item_id: str, condition: str, folder: Path) -> str:
     view = show_items([item], ViewContext(point, items.items), task, 0, media)[item_id]
     prompts = next(task.method(point).run((view,)))
     return "\n".join(part if isinstance(part, str) else "(image)" for part in prompts[0].parts)
+
+
+def test_tasks_and_prompts_equal_their_golden(kinds_set: ItemSet, tmp_path: Path) -> None:
+    """The first item of each kind with every method, order of the options and kind of image."""
+    lines = [text for task in tasks_of(kinds_set.items).values() for text in task_lines(task)]
+    axes = [axis for axis in AXES if axis.name != "frames"]
+    for values in itertools.product(*(axis.values for axis in axes)):
+        condition = ",".join(f"{axis.name}={value}" for axis, value in zip(axes, values, strict=True))
+        ids = [kinds_set.task(task)[0].item_id for task in ("choice", "choices", "true-false", "integer", "text")]
+        lines += [line([condition, _prompts(kinds_set, item_id, condition, tmp_path)]) for item_id in ids]
+    assert_golden("suites/questions-prompts.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from snellen.suites.questions.sizes import (
     next_level,
     read,
 )
-from tests.goldens.descriptions import set_text
+from tests.goldens.descriptions import line, set_text, task_lines
 from tests.goldens.golden import assert_golden
 from tests.suites.questions.tables import write_csv
 
@@ -135,6 +135,17 @@ def test_the_size_that_a_reader_needs_is_found(reduced: ItemSet, need: float) ->
     assert "tokens instead of" in advice(reading, items)
     levels = Counter(level_of(item) for item in items)
     assert sum(levels.values()) - levels[-1] <= ANSWERS + 2 * PAIRS
+
+
+def test_tasks_batches_and_estimates_equal_their_golden(reduced: ItemSet) -> None:
+    """Readers that need a quarter and half of full size; the second knows some answers blind."""
+    lines = [text for task in SUITE.of_items(reduced).tasks.values() for text in task_lines(task)]
+    known = frozenset(sorted({item.group_id for item in reduced.items})[:9])
+    for need, blind in ((0.25, frozenset[str]()), (0.5, known)):
+        asked, errors = ask(reduced, need, blind)
+        lines += [line([[item.group_id, level_of(item), error] for item, error in zip(asked, errors, strict=True)])]
+        lines += [line(estimate(name, asked, errors)) for name in ("size_kept", "threshold")]
+    assert_golden("suites/questions-sizes.txt", "\n".join(lines) + "\n")
 
 
 def test_pairs_of_equally_many_questions_are_those_next_to_the_size_kept(reduced: ItemSet) -> None:
