@@ -138,9 +138,9 @@ def _axes_lines(axes: Axes) -> Iterable[str]:
             ends = getattr(axes, f"get_{name}lim")()
             labels = axis.get_major_formatter().format_ticks(axis.get_majorticklocs())
             yield f" {name} {axis.get_label_text()!r} {axis.get_scale()} {line(list(ends))} {line(labels)}"
-    for drawn in axes.get_lines():
-        look = [getattr(drawn, f"get_{name}")() for name in ("color", "linestyle", "marker", "linewidth")]
-        yield f" line {line(look)} {line(some(np.asarray(drawn.get_xydata())))}"
+    for curve in axes.get_lines():
+        style = [getattr(curve, f"get_{name}")() for name in ("color", "linestyle", "marker", "linewidth")]
+        yield f" line {line(style)} {line(some(np.asarray(curve.get_xydata())))}"
     for shapes in axes.collections:
         is_dots = type(shapes).__name__ == "PathCollection"
         places = [np.ma.filled(shapes.get_offsets(), np.nan), shapes.get_sizes()] if is_dots else []

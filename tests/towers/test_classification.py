@@ -243,8 +243,8 @@ def test_accuracies_of_a_training_are_those_of_all_and_of_the_last_tenth() -> No
 def test_batches_have_each_image_once_an_epoch_in_a_new_order() -> None:
     images = [module.LabelledImage(Path(f"{n}.png"), n) for n in range(7)]
     settings = module.ClassifierSettings(epochs=2, batch=3, seed=4)
-    drawn: Any = import_module("snellen.towers.classification")._batches
-    batches = [[image.label for image in batch] for batch in drawn(images, settings)]
+    batches_of: Any = import_module("snellen.towers.classification")._batches
+    batches = [[image.label for image in batch] for batch in batches_of(images, settings)]
     assert [len(batch) for batch in batches] == [3, 3, 1] * 2
     first, second = ([label for batch in part for label in batch] for part in (batches[:3], batches[3:]))
     assert sorted(first) == sorted(second) == list(range(7))

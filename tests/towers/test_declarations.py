@@ -160,7 +160,7 @@ def test_a_table_of_linear_probes_equals_its_golden() -> None:
         return (rng.normal(size=(len(names), width)) + signal * np.eye(4, width)[classes]).astype(np.float32)
 
     places = {"before": (6, 4.0), "within": (5, 2.0), "behind": (4, 1.0)}
-    train, test = ({place: rows(names, *how) for place, how in places.items()} for names in (labels, truth))
+    train, test = ({key: rows(names, *how) for key, how in places.items()} for names in (labels, truth))
     clusters = [f"{int(n**0.62)}" for n in range(30)]
     table = linear_probes(train, labels, test, truth, clusters)
     assert_golden("towers/linear-probes.txt", table.round(6).to_csv(index=False, sep="|"))

@@ -142,9 +142,11 @@ def test_tasks_batches_and_estimates_equal_their_golden(reduced: ItemSet) -> Non
     lines = [text for task in SUITE.of_items(reduced).tasks.values() for text in task_lines(task)]
     known = frozenset(sorted({item.group_id for item in reduced.items})[:9])
     for need, blind in ((0.25, frozenset[str]()), (0.5, known)):
-        asked, errors = ask(reduced, need, blind)
-        lines += [line([[item.group_id, level_of(item), error] for item, error in zip(asked, errors, strict=True)])]
-        lines += [line(estimate(name, asked, errors)) for name in ("size_kept", "threshold")]
+        batch_items, errors = ask(reduced, need, blind)
+        lines += [
+            line([[item.group_id, level_of(item), error] for item, error in zip(batch_items, errors, strict=True)])
+        ]
+        lines += [line(estimate(name, batch_items, errors)) for name in ("size_kept", "threshold")]
     assert_golden("suites/questions-sizes.txt", "\n".join(lines) + "\n")
 
 

@@ -229,7 +229,7 @@ def test_llava_files_are_read(tmp_path: Path) -> None:
 def test_odd_records_of_llava_are_read_or_named(tmp_path: Path) -> None:
     """A leading answer is dropped, a mark without an image too; an image without a mark is not shown."""
     Image.new("RGB", (20, 20), "red").save(tmp_path / "a.png")
-    said = [{"from": side, "value": f"{side} {n} <image>"} for n in range(2) for side in ("gpt", "human")]
+    messages = [{"from": side, "value": f"{side} {n} <image>"} for n in range(2) for side in ("gpt", "human")]
     plain = [{"from": "human", "value": " <image> \n"}, {"from": "gpt", "value": "Red."}]
     path = tmp_path / "odd.json"
 
@@ -242,11 +242,11 @@ def test_odd_records_of_llava_are_read_or_named(tmp_path: Path) -> None:
 
     answer = {"from": "gpt", "value": "last"}
     texts = [(("human 0",), "gpt 1 <image>"), (("human 1",), "last")]
-    assert read({"id": 7, "conversations": [*said, answer]}) == [("7", texts)]
-    shown = [((tmp_path / "a.png",), "Red.")]
+    assert read({"id": 7, "conversations": [*messages, answer]}) == [("7", texts)]
+    image_turns = [((tmp_path / "a.png",), "Red.")]
     words = [{"from": "human", "value": "Which?"}, answer]
     assert read({"image": "a.png", "conversations": plain}, {"image": "a.png", "conversations": words}) == [
-        ("", shown), ("", [(("Which?",), "last")])
+        ("", image_turns), ("", [(("Which?",), "last")])
     ]  # fmt: skip
     assert read({"conversations": plain}) == [("", [((), "Red.")])]
     assert read({"image": "b.png", "conversations": []}, skip_missing=True) == []

@@ -391,15 +391,15 @@ def test_the_most_nearly_opposite_of_as_many_views_as_needed_are_taken(
     """As soon as there are enough views, the two whose differences cancel best, and one of them by the coin."""
     monkeypatch.setattr(views, "CANDIDATES", 3)
     monkeypatch.setattr(views, "ROUNDS", 1)
-    drawn, shifts = list[Any](), (5.0, 2.0, -2.5, -5.0, 2.5)
-    monkeypatch.setattr(views, "views_of", lambda *_: f"cameras {len(drawn)}")
-    monkeypatch.setattr(views, "_surrounded", lambda change, cameras, rng: drawn.append(cameras) or change)
-    monkeypatch.setattr(views, "_difference", lambda *_: np.array([shifts[len(drawn) - 1]]))
+    attempts, shifts = list[Any](), (5.0, 2.0, -2.5, -5.0, 2.5)
+    monkeypatch.setattr(views, "views_of", lambda *_: f"cameras {len(attempts)}")
+    monkeypatch.setattr(views, "_surrounded", lambda change, cameras, rng: attempts.append(cameras) or change)
+    monkeypatch.setattr(views, "_difference", lambda *_: np.array([shifts[len(attempts) - 1]]))
     taken = set()
     for seed in range(6):
-        drawn.clear()
+        attempts.clear()
         rng, coin = np.random.default_rng(seed), int(np.random.default_rng(seed).integers(2))
         _, cameras = views.balanced_views(rooms.random_change(edit, stream("test", "views")), rng, (64, 48))
-        assert (cameras, len(drawn)) == (f"cameras {1 + coin}", 3)
+        assert (cameras, len(attempts)) == (f"cameras {1 + coin}", 3)
         taken.add(cameras)
     assert len(taken) == 2
