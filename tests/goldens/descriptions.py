@@ -111,7 +111,7 @@ def sections_text(sections: Iterable[ReportSection]) -> str:
     for section in sections:
         blocks += [f"== {section.name}: {section.title}{' (detail)' * section.detail}", section.note]
         if section.table is not None:
-            blocks.append(section.table.to_csv(index=False, sep="|").strip())
+            blocks.append(section.table.to_csv(index=False, sep="|", float_format="%.7g").strip())
         if section.figure is not None:
             blocks.append(figure_text(section.figure() if callable(section.figure) else section.figure))
     return "\n".join(blocks) + "\n"
@@ -126,33 +126,35 @@ def figure_text(figure: Figure) -> str:
     return "\n".join(lines)
 
 
-def some(points: np.ndarray) -> Any:
+def some(points: Any) -> Any:
     """The points of a line: all, or some twelve of many."""
-    return points[:: max(1, len(points) // 12)].tolist()
+    return np.asarray(points)[:: max(1, len(points) // 12)].tolist()
 
 
 def _axes_lines(axes: Axes) -> Iterable[str]:
+    from matplotlib.collections import PathCollection
+
     yield f"panel {axes.get_title()!r} {axes.get_title('left')!r}"
     if axes.axison:
         for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
             ends = getattr(axes, f"get_{name}lim")()
-            labels = axis.get_major_formatter().format_ticks(axis.get_majorticklocs())
+            labels = axis.get_major_formatter().format_ticks(axis.get_majorticklocs().tolist())
             yield f" {name} {axis.get_label_text()!r} {axis.get_scale()} {line(list(ends))} {line(labels)}"
     for curve in axes.get_lines():
         style = [getattr(curve, f"get_{name}")() for name in ("color", "linestyle", "marker", "linewidth")]
-        yield f" line {line(style)} {line(some(np.asarray(curve.get_xydata())))}"
+        yield f" line {line(style)} {line(some(curve.get_xydata()))}"
     for shapes in axes.collections:
-        is_dots = type(shapes).__name__ == "PathCollection"
-        places = [np.ma.filled(shapes.get_offsets(), np.nan), shapes.get_sizes()] if is_dots else []
-        corners = [] if is_dots else [path.vertices for path in shapes.get_paths()]
-        numbers = line([some(part) for part in (*places, *corners)])
-        yield f" {type(shapes).__name__} {line(shapes.get_facecolor())} {numbers}"
+        parts: list[Any] = [path.vertices for path in shapes.get_paths()]
+        if isinstance(shapes, PathCollection):  # dots
+            parts = [np.ma.filled(shapes.get_offsets(), np.nan), shapes.get_sizes()]
+        yield f" {type(shapes).__name__} {line(shapes.get_facecolor())} {line([some(part) for part in parts])}"
     for patch in axes.patches:
-        corners = patch.get_patch_transform().transform(patch.get_path().vertices)
-        yield f" {type(patch).__name__} {line(patch.get_facecolor())} {line(some(corners))}"
+        corners = some(patch.get_patch_transform().transform(patch.get_path().vertices))
+        yield f" {type(patch).__name__} {line(patch.get_facecolor())} {line(corners)}"
     for words in axes.texts:
         yield f" words {words.get_text()!r} {line(words.get_position())}"
     for image in axes.get_images():
-        yield f" image {line(image.get_extent())} {line(np.asarray(image.get_array()))}"
+        pixels = np.asarray(image.get_array(), float)
+        yield f" image {line(image.get_extent())} {line([*pixels.shape, round(pixels.mean(), 1)])}"
     if legend := axes.get_legend():
         yield f" legend {line([text.get_text() for text in legend.get_texts()])}"

@@ -27,7 +27,7 @@ def test_prompts_and_forms_of_reply_equal_their_golden() -> None:
             cluster_id="c", support=(Demo((image,), "keep", 0),) if has_options else (),
         )  # fmt: skip
         view = item.view()
-        for transform in task.transforms(item, ViewContext(condition, 0, 0)):
+        for transform in task.transforms(item, ViewContext(condition, (item,))):
             view = transform(view, nowhere, np.random.default_rng(0))
         (prompt,) = next(task.method(condition).run((view,)))
         lines.append(line([name, prompt.parts, view.reply]))

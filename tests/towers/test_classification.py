@@ -238,16 +238,3 @@ def test_accuracies_of_a_training_are_those_of_all_and_of_the_last_tenth() -> No
     nothing = training([], [], 0.0).summary()
     names = ("accuracy", "last_accuracy", "first_loss", "last_loss")
     assert [nothing[name] for name in ("steps", *names)] == [0, *[None] * 4]
-
-
-def test_batches_have_each_image_once_an_epoch_in_a_new_order() -> None:
-    images = [module.LabelledImage(Path(f"{n}.png"), n) for n in range(7)]
-    settings = module.ClassifierSettings(epochs=2, batch=3, seed=4)
-    batches_of: Any = import_module("snellen.towers.classification")._batches
-    batches = [[image.label for image in batch] for batch in batches_of(images, settings)]
-    assert [len(batch) for batch in batches] == [3, 3, 1] * 2
-    first, second = ([label for batch in part for label in batch] for part in (batches[:3], batches[3:]))
-    assert sorted(first) == sorted(second) == list(range(7))
-    assert first != second
-    orders = [stream("classifier", 4, "order", epoch).permutation(7).tolist() for epoch in range(2)]
-    assert [first, second] == orders

@@ -25,7 +25,7 @@ from snellen.towers.heads.subject import _card
 from snellen.towers.heads.table_6 import TABLE_6
 from snellen.towers.heads.towers import PAPER_COMPAT, TOWERS, find_tower
 from snellen.towers.linear_probe import linear_probes
-from snellen.towers.sweep import JobOutcome, _job_rows, settings_jobs, sweep_jobs
+from snellen.towers.sweep import JobOutcome, _job_rows
 from tests.cli.conftest import snellen  # noqa: F401
 from tests.goldens.descriptions import line
 from tests.goldens.golden import assert_golden
@@ -89,25 +89,6 @@ def test_options_reach_the_plan_of_a_stage() -> None:
         head_plan("fit", "clip-l", HeadOptions(scope="lore"))
 
 
-def test_jobs_of_a_sweep_equal_their_golden() -> None:
-    """Stages of ten epochs have those of their ability, stages of three have three; equal settings share a folder."""
-    learned: Any = SimpleNamespace(split="train")
-    items: Any = SimpleNamespace(card=SimpleNamespace(suite="ava-bench"), root=Path("set"), task=lambda _: [learned])
-    abilities = ["counting", "localization"]
-    plan = head_plan("fit", "", HeadOptions())
-    short = replace(plan, stage=replace(plan.stage, epochs=3))
-    out, towers = Path("out"), ["tiny/clip-l", "sam-h?side=512", "tiny/clip-l"]
-    jobs = [job for each in (plan, short) for job in sweep_jobs(items, towers, abilities, each, out, Path("bases"))]
-    jobs += [job for part in settings_jobs(items, towers[:1], abilities[:1], plan, out, None).values() for job in part]
-    lines = [line([job.out.as_posix(), job.ability, job.plan.tower, job.plan.base, job.plan.stage]) for job in jobs]
-    assert_golden("towers/jobs.txt", "\n".join(lines) + "\n")
-    for names in (([], abilities), (towers, [])):
-        with pytest.raises(SnellenError, match="a sweep needs --towers and --abilities"):
-            sweep_jobs(items, *names, plan, out)
-    with pytest.raises(SnellenError, match="Table 3 varies LoRA, which --scope connector does not train"):
-        settings_jobs(items, towers, abilities, head_plan("fit", "", HeadOptions(scope="connector")), out, None)
-
-
 def test_what_came_of_a_training_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     card: Any = SimpleNamespace(
         steps=60, conversations=32, first_loss=2.34567, last_loss=0.12345, samples_per_second=12.345, seconds=4.0,
@@ -139,7 +120,7 @@ def test_the_card_of_heads_names_what_differs_from_the_default() -> None:
     assert usual.settings == {**settings, "max_new_tokens": 64}
     assert changed.settings == {**settings, "max_new_tokens": 65, "device": "cuda"}
     assert (usual.max_concurrency, changed.max_concurrency) == (16, 6)
-    assert (usual.accepts, usual.is_local, usual.fitted) == ({"image"}, True, True)
+    assert (usual.accepts, usual.is_local, usual.fitted) == (frozenset({"image"}), True, True)
     made_of = {"tower": "tiny/clip-l", "language_model": "lm", "evaluator": "lm"}
     assert usual.attributes == {**find_tower("tiny/clip-l").attributes, **made_of}
 

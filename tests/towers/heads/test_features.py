@@ -32,7 +32,7 @@ IMAGES = tuple(Media(f"{n}" * 64, "image", "png", 8, 6) for n in range(6))
 
 
 @pytest.mark.parametrize(
-    ("passes", "asked", "read_seconds", "expected"),
+    ("passes", "source", "read_seconds", "expected"),
     [
         (1, None, 0.0, ("live", 0.0, 0.0)),
         (1, "cached", 0.0, ("cached", 0.0, 0.0)),
@@ -45,7 +45,7 @@ IMAGES = tuple(Media(f"{n}" * 64, "image", "png", 8, 6) for n in range(6))
     ],
 )
 def test_features_are_cached_if_that_takes_less_time(
-    passes: int, asked: Any, read_seconds: float, expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+    passes: int, source: Any, read_seconds: float, expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Images take 1 s each to compute; four different ones are measured, and all are prepared if cached."""
     module = import_module("snellen.towers.heads.features")
@@ -59,9 +59,9 @@ def test_features_are_cached_if_that_takes_less_time(
         computed.append(len(some))
         return torch.zeros(1)
 
-    choice = features.choose_source(SimpleNamespace(tokens=tokens), [IMAGES[0], *IMAGES], passes, asked)
-    found = choice.source, choice.live_seconds, choice.read_seconds
-    assert found == (expected[0], *map(pytest.approx, expected[1:]))
+    choice = features.choose_source(SimpleNamespace(tokens=tokens), [IMAGES[0], *IMAGES], passes, source)
+    facts = choice.source, choice.live_seconds, choice.read_seconds
+    assert facts == (expected[0], *map(pytest.approx, expected[1:]))
     measured = expected[1] > 0
     assert computed == [1, 4] * measured
     assert prepared == [4] * measured + [7] * (choice.source == "cached")
@@ -95,15 +95,9 @@ def test_answers_that_are_classes_or_counts_are_probed() -> None:
     with pytest.raises(SnellenError, match=r"^task: the answer is a box; a linear probe needs classes or counts"):
         class_of(replace(view, reply=ReplySpec("box")))
     video = replace(IMAGES[0], kind="video")
-    for shown, count in (((), 0), (IMAGES[:2], 2), ((video,), 1)):
+    for query, count in (((), 0), (IMAGES[:2], 2), ((video,), 1)):
         with pytest.raises(SnellenError, match=rf"^item 7: shows {count} images; a linear probe needs one"):
-            class_of(replace(view, query=shown))
-
-
-def test_features_are_pooled_by_their_maxima() -> None:
-    tokens = torch.tensor([[[1.0, -5.0], [0.0, 2.0]], [[-3.0, -4.0], [-2.0, -6.0]]])
-    before, behind = connector.pooled(lambda rows: -rows[..., :1], tokens)
-    assert (before.tolist(), behind.tolist()) == ([[1.0, 2.0], [-2.0, -4.0]], [[0.0], [3.0]])
+            class_of(replace(view, query=query))
 
 
 @pytest.mark.parametrize("left", [False, True])
@@ -116,7 +110,10 @@ def test_rows_of_a_batch_are_padded_on_one_side(left: bool) -> None:
         return torch.ones(2, 3)
 
     batch = batches.collate(rows, [0.5, 0.25], 9, reader, left=left, is_last=False)
-    side = (lambda row, filler: [filler] * 2 + row) if left else (lambda row, filler: row + [filler] * 2)
+
+    def side(row: list[int], filler: int) -> list[int]:
+        return [filler] * 2 + row if left else row + [filler] * 2
+
     assert batch.ids.tolist() == [[5, 6, 7], side([8], 9)]
     assert batch.mask.tolist() == [[1, 1, 1], side([1], 0)]
     assert batch.labels.tolist() == [[IGNORED, 6, 7], side([8], IGNORED)]
@@ -124,12 +121,6 @@ def test_rows_of_a_batch_are_padded_on_one_side(left: bool) -> None:
     assert read == list(IMAGES[:2])
     plain = batches.collate(rows[1:], [1.0], 9, reader)
     assert (plain.images, plain.is_last, len(read)) == (None, True, 2)
-
-
-def test_parts_of_a_batch_are_sorted_by_length() -> None:
-    rows = [Tokens((0,) * length, ()) for length in (2, 5, 2, 7, 5)]
-    assert batches.micro_batches(rows, 2) == [[3, 1], [4, 0], [2]]
-    assert batches.micro_batches(rows, 9) == [[3, 1, 4, 0, 2]]
 
 
 def test_the_card_of_a_training_has_its_means(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_a_model_is_loaded_in_full_precision_on_the_cpu_only(
     monkeypatch.setattr(module, "load_complete", load)
     with pytest.raises(Stopped):
         tune_llava(fitting.HeadPlan("", "", STAGE, base, device=device), conversations(images), tmp_path / "out")
-    assert loaded == [(module.KIND, str(base), dtype)]  # type: ignore[attr-defined]
+    assert loaded == [(module.KIND, str(base), dtype)]
 
 
 @pytest.mark.slow

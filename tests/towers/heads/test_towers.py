@@ -205,21 +205,6 @@ def test_pixels_of_every_tower_equal_their_golden() -> None:
     assert_golden("towers/pixels.txt", "\n".join(lines) + "\n")
 
 
-def test_tokens_of_another_number_or_layer_are_refused() -> None:
-    tower, model = find_tower("tiny/clip-l"), tower_models.load_tower("tiny/clip-l")
-    pixels = torch.zeros(1, 3, tower.side, tower.side)
-    shapes = {layer: tower_models.image_tokens(replace(tower, layer=layer), model, pixels).shape for layer in (-3, 2)}
-    assert set(shapes.values()) == {(1, 16, 32)}
-    for layer in (-4, 3):
-        with pytest.raises(SnellenError, match=f"has no layer {layer}, only 0 to 2"):
-            tower_models.image_tokens(replace(tower, layer=layer), model, pixels)
-    with pytest.raises(SnellenError, match=r"gives \(15, 32\) tokens and features, not \(16, 32\) as specified"):
-        tower_models.image_tokens(replace(tower, prefix_tokens=2), model, pixels)
-    wide = replace(tower, architecture={"hidden_size": 33})
-    with pytest.raises(SnellenError, match=r"gives \(16, 32\) tokens and features, not \(16, 33\) as specified"):
-        tower_models.image_tokens(wide, model, pixels)
-
-
 @pytest.mark.parametrize(
     ("written", "message"),
     [

@@ -287,7 +287,7 @@ def test_shares_of_patches_in_a_box() -> None:
 def test_a_sample_of_a_view_equals_its_golden() -> None:
     """Two images of 2 x 3 patches, of three features, with a known and an unknown box and a word that is repeated."""
     ramp = np.arange(18, dtype=np.float32).reshape(2, 3, 3)
-    grids = {"a" * 64: ramp, "b" * 64: ramp[::-1] ** 2 / 10}
+    grids: dict[str, Floats] = {"a" * 64: ramp, "b" * 64: np.asarray(ramp[::-1] ** 2 / 10, np.float32)}
     components = np.array([[1.0, 0.0], [0.5, -1.0], [0.0, 2.0]], np.float32)
     inputs = Inputs(
         np.array([1.0, 2.0, 3.0], np.float32), np.array([2.0, 4.0, 0.5], np.float32), components,

@@ -393,13 +393,19 @@ def test_the_most_nearly_opposite_of_as_many_views_as_needed_are_taken(
     monkeypatch.setattr(views, "ROUNDS", 1)
     attempts, shifts = list[Any](), (5.0, 2.0, -2.5, -5.0, 2.5)
     monkeypatch.setattr(views, "views_of", lambda *_: f"cameras {len(attempts)}")
-    monkeypatch.setattr(views, "_surrounded", lambda change, cameras, rng: attempts.append(cameras) or change)
+
+    def surrounded(change: Any, cameras: Any, rng: Any) -> Any:
+        attempts.append(cameras)
+        return change
+
+    monkeypatch.setattr(views, "_surrounded", surrounded)
     monkeypatch.setattr(views, "_difference", lambda *_: np.array([shifts[len(attempts) - 1]]))
     taken = set()
     for seed in range(6):
         attempts.clear()
         rng, coin = np.random.default_rng(seed), int(np.random.default_rng(seed).integers(2))
-        _, cameras = views.balanced_views(rooms.random_change(edit, stream("test", "views")), rng, (64, 48))
+        change = rooms.random_change(edit, stream("test", "views"))
+        cameras: Any = views.balanced_views(change, rng, (64, 48))[1]
         assert (cameras, len(attempts)) == (f"cameras {1 + coin}", 3)
         taken.add(cameras)
     assert len(taken) == 2

@@ -305,11 +305,10 @@ def _varied(rate: float, *key: str) -> Says:
     return says
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_all_sections_of_a_large_run_equal_their_golden() -> None:
     """Three of every item, two subjects with methods, and a study of people who are asked plainly."""
     items = [
-        replace(item, **{name: f"{n}{getattr(item, name)}" for name in ("item_id", "group_id", "cluster_id")})
+        replace(item, item_id=f"{n}{item.item_id}", group_id=f"{n}{item.group_id}", cluster_id=f"{n}{item.cluster_id}")
         for n in range(3)
         for item in made_items()
     ]
