@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +224,17 @@ def test_images_of_any_mode_are_accepted(tmp_path: Path) -> None:
     images = [module.LabelledImage(tmp_path / "grey.png", 0), module.LabelledImage(tmp_path / "red.png", 1)]
     card = module.train_classifier("tiny/resnet-50", module.Classes(images, "two", {}), two_steps(), tmp_path / "out")
     assert card.steps == 1
+
+
+def test_accuracies_of_a_training_are_those_of_all_and_of_the_last_tenth() -> None:
+    training: Any = import_module("snellen.towers.classification")._Training
+    hits = [True] * 15 + [False] * 10
+    summary = training([2.0, 1.5, 0.25], hits, 7.12345).summary()
+    assert summary == {
+        "steps": 3, "accuracy": 0.6, "last_accuracy": 0.0, "first_loss": 2.0, "last_loss": 0.25, "seconds": 7.123,
+        "device_hours": 0.001979,
+    }  # fmt: skip
+    assert training([], [True, False, True], 0.0).summary()["last_accuracy"] == 1.0
+    nothing = training([], [], 0.0).summary()
+    names = ("accuracy", "last_accuracy", "first_loss", "last_loss")
+    assert [nothing[name] for name in ("steps", *names)] == [0, *[None] * 4]

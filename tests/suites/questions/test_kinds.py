@@ -26,6 +26,8 @@ from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
 from snellen.suites.questions.kinds import AXES, PROTOCOLS, tasks_of, with_chance
 from snellen.suites.questions.prompts import for_people, placed
+from tests.goldens.descriptions import line, set_text, task_lines
+from tests.goldens.golden import assert_golden
 from tests.suites.questions import tables
 
 KINDS: dict[str, list[dict[str, Any]]] = {
@@ -76,6 +78,12 @@ def test_the_kind_of_each_task_is_found(kinds_set: ItemSet) -> None:
     assert tasks_of([replace(kinds_set.items[0], answer_kind="box")]) == {}
 
 
+def test_the_card_and_the_items_equal_their_golden(kinds_set: ItemSet) -> None:
+    """The first five of the ten of each kind."""
+    first = [item for kind in KINDS for item in kinds_set.task(kind.replace("_", "-"))[:5]]
+    assert_golden("suites/questions-kinds.txt", set_text(replace(kinds_set, items=tuple(first))))
+
+
 def test_the_oracle_is_perfect_and_chance_is_as_stated(kinds_set: ItemSet, tmp_path: Path) -> None:
     conditions = ["vanilla", "method=reasoning", "method=verbatim", "order=shuffled", "images=grey", "images=shuffled"]
     done = run(kinds_set, ["fake:oracle"], tmp_path / "run", conditions=conditions, show_progress=False)
@@ -108,6 +116,17 @@ def _prompts(items: ItemSet, item_id: str, condition: str, folder: Path) -> str:
     view = show_items([item], ViewContext(point, items.items), task, 0, media)[item_id]
     prompts = next(task.method(point).run((view,)))
     return "\n".join(part if isinstance(part, str) else "(image)" for part in prompts[0].parts)
+
+
+def test_tasks_and_prompts_equal_their_golden(kinds_set: ItemSet, tmp_path: Path) -> None:
+    """The first item of each kind with every method, order of the options and kind of image."""
+    lines = [text for task in tasks_of(kinds_set.items).values() for text in task_lines(task)]
+    axes = [axis for axis in AXES if axis.name != "frames"]
+    for values in itertools.product(*(axis.values for axis in axes)):
+        condition = ",".join(f"{axis.name}={value}" for axis, value in zip(axes, values, strict=True))
+        ids = [kinds_set.task(task)[0].item_id for task in ("choice", "choices", "true-false", "integer", "text")]
+        lines += [line([condition, _prompts(kinds_set, item_id, condition, tmp_path)]) for item_id in ids]
+    assert_golden("suites/questions-prompts.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize(

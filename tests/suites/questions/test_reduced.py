@@ -6,6 +6,7 @@ import csv
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,8 @@ from snellen.suites.questions.sizes import (
     next_level,
     read,
 )
+from tests.goldens.descriptions import line, set_text, task_lines
+from tests.goldens.golden import assert_golden
 from tests.suites.questions.tables import write_csv
 
 COUNT, SIDE = 110, 48
@@ -95,6 +98,16 @@ def ask(items: ItemSet, need: float, blind: frozenset[str] = frozenset()) -> tup
     return [by_id[name] for name in errors], list(errors.values())
 
 
+@pytest.mark.parametrize("reduction", ["size", "blur", "noise"])
+def test_the_card_and_the_items_equal_their_golden(tmp_path: Path, reduction: str) -> None:
+    """Three questions with a limit of two."""
+    questions = [("Which?", "red", "test"), ("Which, then?", "blue", "train"), ("Which is it?", "grey", "test")]
+    options = BuildOptions(
+        tmp_path / "set", n=2, sources=write_table(tmp_path, questions), settings={"reduction": reduction}
+    )
+    assert_golden(f"suites/questions-{reduction}.txt", set_text(SUITE.recipes["reduced"].build(options)))
+
+
 def test_full_size_keeps_its_bytes_and_levels_shrink(reduced: ItemSet) -> None:
     of_one = [item for item in reduced.items if item.group_id == reduced.items[0].group_id]
     widths = [item.query[0].width for item in of_one if level_of(item) >= 0]
@@ -122,6 +135,19 @@ def test_the_size_that_a_reader_needs_is_found(reduced: ItemSet, need: float) ->
     assert "tokens instead of" in advice(reading, items)
     levels = Counter(level_of(item) for item in items)
     assert sum(levels.values()) - levels[-1] <= ANSWERS + 2 * PAIRS
+
+
+def test_tasks_batches_and_estimates_equal_their_golden(reduced: ItemSet) -> None:
+    """Readers that need a quarter and half of full size; the second knows some answers blind."""
+    lines = [text for task in SUITE.of_items(reduced).tasks.values() for text in task_lines(task)]
+    known = frozenset(sorted({item.group_id for item in reduced.items})[:9])
+    for need, blind in ((0.25, frozenset[str]()), (0.5, known)):
+        batch_items, errors = ask(reduced, need, blind)
+        lines += [
+            line([[item.group_id, level_of(item), error] for item, error in zip(batch_items, errors, strict=True)])
+        ]
+        lines += [line(estimate(name, batch_items, errors)) for name in ("size_kept", "threshold")]
+    assert_golden("suites/questions-sizes.txt", "\n".join(lines) + "\n")
 
 
 def test_pairs_of_equally_many_questions_are_those_next_to_the_size_kept(reduced: ItemSet) -> None:
@@ -239,7 +265,9 @@ def test_boxes_become_questions_with_the_size_of_the_thing(tmp_path: Path) -> No
     with (tmp_path / "boxes.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     sources = {"images": tmp_path / "images", "boxes": tmp_path / "boxes.csv"}
-    items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
+    built = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False))
+    items = built.items
+    assert_golden("suites/questions-boxes.txt", set_text(replace(built, items=items[::7])))
     full = {item.item_id: item for item in items if level_of(item) == 0}
     words = {
         name: next((option.text for option in item.options if option.key == item.answer), item.answer)

@@ -17,6 +17,8 @@ from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.published import arcmin, pixels
 from snellen.suites.thresholds.report.people import PersonThreshold, angle_text, median_of, people_thresholds
 from snellen.suites.thresholds.report.sections import sections, thresholds_of
+from tests.goldens.descriptions import sections_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.sections import by_name, row_of
 from tests.suites.thresholds.banks import asked_of, bank, observer
 
@@ -108,3 +110,8 @@ def test_a_report_with_people_has_a_profile_in_their_units(run: Run) -> None:
     )
     assert table.loc["unit (x1): people", "acuity"] == f"{middle:#.3g} px"  # between 4 px and the smallest level
     assert table.loc["py:model", "acuity"].startswith(f"x{model / middle:#.3g} [")
+
+
+def test_the_sections_equal_their_golden(run: Run) -> None:
+    listed = [section for section in sections(pooled(run)) if section.name not in ("functions", "places")]
+    assert_golden("suites/thresholds-people.txt", sections_text(listed))

@@ -22,6 +22,8 @@ from snellen.suites.thresholds.measures.measure import SIDE, Stimulus
 from snellen.suites.thresholds.measures.pointing import ECCENTRICITIES, POINTING, SQUARES, draw, places
 from snellen.suites.thresholds.pointing import fit_errors
 from snellen.suites.thresholds.report.pointing import pointing
+from tests.goldens.descriptions import sections_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import asked_of, bank
 
@@ -88,6 +90,17 @@ def pointers(items: ItemSet) -> list[Pointer]:
         card = SubjectCard(f"py:pointer-{number}")
         subjects.append(Pointer(card, dict(items.by_id), bias, spread, 0.05 * (number % 2)))
     return subjects
+
+
+def test_the_sections_about_pointers_equal_their_golden(tmp_path: Path) -> None:
+    items = bank(tmp_path / "bank", ("pointing",))
+    subjects = [
+        Pointer(SubjectCard("py:shifted"), dict(items.by_id), (6.0, -3.0), 4.0),
+        Pointer(SubjectCard("py:careless"), dict(items.by_id), (0.0, 0.0), 12.0, 0.2),
+    ]
+    responses = asked_of(tmp_path / "run", items, subjects)
+    write_scores(tmp_path / "run", score(responses, items, SUITE), "strict")
+    assert_golden("suites/thresholds-pointing.txt", sections_text(pointing(load_run(tmp_path / "run"))))
 
 
 @pytest.mark.slow

@@ -25,6 +25,8 @@ from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.published import pixels
 from snellen.suites.thresholds.report.sections import sections
 from snellen.suites.thresholds.report.stimuli import stimulus_at
+from tests.goldens.descriptions import sections_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import asked_of, bank, observer
 
@@ -197,3 +199,7 @@ def test_a_right_answer_is_marked_as_right_although_its_score_is_an_error() -> N
     scores = pd.DataFrame({"value": [0.0, 1.0], "outcome": "answered"})
     assert marks(scores, 0.0) == ["right", "wrong"]
     assert marks(scores, 1.0) == ["wrong", "right"]
+
+
+def test_the_sections_equal_their_golden(listed: dict[str, ReportSection]) -> None:
+    assert_golden("suites/thresholds-report.txt", sections_text(listed.values()))

@@ -18,6 +18,8 @@ from snellen.reports.loading import load_run
 from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.report.sections import ratio, sections
+from tests.goldens.descriptions import sections_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import Observer, asked_of, bank, observer
 
@@ -67,7 +69,9 @@ def test_the_interval_of_a_subject_that_learns_covers_both_draws(tmp_path: Path)
 def test_two_repeats_are_compared(tmp_path: Path) -> None:
     items = bank(tmp_path / "bank", ("acuity", "touching"))
     run(items, ["fake:threshold=9"], tmp_path / "run", repeats=2, show_progress=False)
-    table = by_name(sections(load_run(tmp_path / "run")))["retest"].table.set_index("task")
+    section = by_name(sections(load_run(tmp_path / "run")))["retest"]
+    assert_golden("suites/thresholds-retest.txt", sections_text([section]))
+    table = section.table.set_index("task")
     assert list(table.index) == ["acuity", "touching"]
     for cells in table[["first", "second"]].to_numpy():
         assert all(cell.endswith("]") for cell in cells)

@@ -177,6 +177,16 @@ def test_a_note_says_that_the_threshold_changed_while_items_were_asked(items: It
     assert not note(4, 20, again=True).endswith(changed), "two answers to an item have no known order"
 
 
+def test_the_order_of_asking_is_known_only_of_answers_of_a_schedule(items: ItemSet) -> None:
+    of_task = items_of(items)
+    order = schedule(of_task)([Trial((item.view(),)) for item in of_task])
+    first = [items.by_id[trial.views[0].item_id] for trial in next(order)]
+    errors = [float(n % 3 == 0) for n in range(len(first))]
+    assert scoring._asked_order(first[::-1], errors[::-1]) == list(zip(first, errors, strict=True))
+    assert scoring._asked_order([*first, *first], [*errors, *errors]) == [], "two answers to an item"
+    assert scoring._asked_order(of_task, [0.0] * len(of_task)) == [], "no schedule asks the whole bank"
+
+
 def test_half_of_the_controls_are_not_enough(items: ItemSet) -> None:
     controls = [item for item in items_of(items) if item.factors["control"] == "yes"][:4]
     measure = MEASURES["acuity"]

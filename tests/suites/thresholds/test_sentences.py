@@ -11,18 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from snellen.core.box_units import BOX_UNITS
 from snellen.core.build_options import BuildOptions
-from snellen.core.item import Item, Media
+from snellen.core.item import Item, Media, ReplySpec
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
 from snellen.suites.thresholds.generated.recipe import Generated, conditions
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.pointing import fit_errors, metrics
+from snellen.suites.thresholds.prompts import words
 from snellen.suites.thresholds.published import REFERENCE
 from snellen.suites.thresholds.report import pointing
 from snellen.suites.thresholds.report.sections import ArmThreshold, in_words
 from snellen.suites.thresholds.report.stimuli import letter
 from snellen.suites.thresholds.scoring import amount, digits, error, estimate_text
 from snellen_sight.psychometric import Answers
+from tests.goldens.descriptions import line
+from tests.goldens.golden import assert_golden
 
 IMAGE = Media("a" * 64, "image", "png", 448, 448)
 POINT = Item(
@@ -132,3 +136,16 @@ def test_a_plan_counts_images_seconds_and_bytes() -> None:
     turns = [variant for _, variant in conditions(MEASURES["contrast"], 5 * 17)]
     assert (turns[::17], len(set(turns[:17]))) == (["1/32", "1/16", "1/8", "1/4", "1/32"], 1)
     assert {variant for _, variant in conditions(MEASURES["pointing"], 4)} == {"near", "middle", "far"}
+
+
+def test_questions_of_all_measures_and_prompts_equal_their_golden() -> None:
+    conditions: Any = [{"prompt": prompt} for prompt in ("full", "short", "minimal")]
+    view = POINT.view()
+    points = [replace(view, reply=ReplySpec("point", unit=unit)) for unit in ("", *BOX_UNITS, "pixels-y-first")]
+    others = [
+        replace(view, task=task, question=measure.question, reply=ReplySpec("choice"))
+        for task, measure in MEASURES.items()
+        if task != "pointing"
+    ]
+    lines = [line([each.task, *(words(each, condition) for condition in conditions)]) for each in (*points, *others)]
+    assert_golden("suites/thresholds-questions.txt", "\n".join(lines) + "\n")

@@ -94,7 +94,7 @@ def made_run(
         arms.append(
             ArmCard(
                 subject=subject, fingerprint=subject, settings={}, attributes={}, condition=condition,
-                columns=columns, repeat=0,
+                columns=columns, repeat=0, **({"role": "person"} if subject.startswith("human:") else {}),
             )
         )  # fmt: skip
         for item in items:

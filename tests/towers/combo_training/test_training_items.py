@@ -22,6 +22,8 @@ from snellen.towers.combo_training.training_items import (
     pattern_items,
     render_design,
 )
+from tests.goldens.descriptions import line
+from tests.goldens.golden import assert_golden
 
 COUNTS = TrainingCounts(captions=5, patterns=40, categories=5)
 
@@ -106,3 +108,17 @@ def test_no_questions_need_no_images(toy: ItemSet, exclusion: Exclusion, tmp_pat
     nothing = design(toy, TrainingCounts(0, 0, 0), exclusion, 0)
     assert (nothing.views, nothing.pairs) == ((), ())
     assert render_design(nothing, exclusion, 0, rendering_of(toy), MediaFolder(tmp_path)) == {}
+
+
+def test_the_plan_and_its_items_equal_their_golden(plan: ViewPlan, renders: Renders) -> None:
+    """Every seventh pattern question and every third one about categories."""
+    lines = [line(plan.views), *(line([pair.first.text(), pair.second.text()]) for pair in plan.pairs)]
+    lines += [line([rule.text(), views]) for rule, views in plan.rules.items()]
+    items = [
+        *pattern_items(plan, COUNTS.patterns, renders, 7)[::7],
+        *category_items(plan, COUNTS.categories, renders, 7)[::3],
+    ]
+    text = "\n".join([*lines, *map(line, items)]) + "\n"
+    for number, (image, _) in enumerate(renders.values()):
+        text = text.replace(image.sha256, f"#{number}").replace(image.sha256[:16], f"#{number}")
+    assert_golden("towers/training-items.txt", text)

@@ -226,6 +226,38 @@ def test_llava_files_are_read(tmp_path: Path) -> None:
     assert third.images == ()
 
 
+def test_odd_records_of_llava_are_read_or_named(tmp_path: Path) -> None:
+    """A leading answer is dropped, a mark without an image too; an image without a mark is not shown."""
+    Image.new("RGB", (20, 20), "red").save(tmp_path / "a.png")
+    messages = [{"from": side, "value": f"{side} {n} <image>"} for n in range(2) for side in ("gpt", "human")]
+    plain = [{"from": "human", "value": " <image> \n"}, {"from": "gpt", "value": "Red."}]
+    path = tmp_path / "odd.json"
+
+    def read(*records: object, **more: bool) -> list[tuple[str, list[object]]]:
+        path.write_text(json.dumps(records))
+        return [
+            (each.name, [(turn.parts, turn.reply) for turn in each.turns])
+            for each in read_llava(path, tmp_path, **more).conversations
+        ]
+
+    answer = {"from": "gpt", "value": "last"}
+    texts = [(("human 0",), "gpt 1 <image>"), (("human 1",), "last")]
+    assert read({"id": 7, "conversations": [*messages, answer]}) == [("7", texts)]
+    image_turns = [((tmp_path / "a.png",), "Red.")]
+    words = [{"from": "human", "value": "Which?"}, answer]
+    assert read({"image": "a.png", "conversations": plain}, {"image": "a.png", "conversations": words}) == [
+        ("", image_turns), ("", [(("Which?",), "last")])
+    ]  # fmt: skip
+    assert read({"conversations": plain}) == [("", [((), "Red.")])]
+    assert read({"image": "b.png", "conversations": []}, skip_missing=True) == []
+    with pytest.raises(SnellenError, match=r"images missing under .*\n.*b\.png"):
+        read({"image": "b.png", "conversations": plain})
+    with pytest.raises(SnellenError, match="x: turns are not in pairs"):
+        read({"id": "x", "conversations": [*plain, plain[0]]})
+    with pytest.raises(SnellenError, match="cannot be read in LLaVA's layout"):
+        read({"id": "x", "conversations": [{"from": "user", "value": ""}]})
+
+
 def test_stages_from_the_command_line(snellen: Command, items: ItemSet, tmp_path: Path) -> None:
     path = llava_file(tmp_path)
     source = ("--data", path, "--images", tmp_path, "--tower", "tiny/siglip-1", "--language-model", SMALL)

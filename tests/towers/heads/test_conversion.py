@@ -238,6 +238,8 @@ def test_a_converted_internvit_computes_what_the_original_does(prefix: str, tmp_
     stored = {f"{prefix}{name}": entry for name, entry in weights.items()}
     torch.save(stored | ({"language_model.x": torch.zeros(1)} if prefix else {}), published / "pytorch_model.bin")
     conversion.convert("internvit-300m", published, tmp_path / "folder")
+    stored_config = json.loads((tmp_path / "folder" / "config.json").read_text())
+    assert (stored_config["patch_size"], stored_config["image_size"]) == ([14, 14], [56, 56])
     model = tower_models.load_tower(f"internvit-300m?model={tmp_path / 'folder'}&side=56")
     pixels = torch.rand(2, 3, 56, 56, generator=torch.Generator().manual_seed(4))
     states: Any = model(pixel_values=pixels, output_hidden_states=True)

@@ -117,6 +117,23 @@ def test_an_adapter_has_the_settings_of_its_stage(tmp_path: Path) -> None:
     assert config["target_modules"] == r"model\.language_model\..*\.(q_proj)"
 
 
+@pytest.mark.parametrize(("device", "dtype"), [("cpu", "float32"), ("cuda", "bfloat16"), ("mps", "bfloat16")])
+def test_a_model_is_loaded_in_full_precision_on_the_cpu_only(
+    base: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, dtype: str
+) -> None:
+    loaded = []
+
+    def load(*how: Any) -> None:
+        loaded.append(how[1:])
+        raise Stopped
+
+    module = import_module("snellen.towers.heads.llava_tuning")
+    monkeypatch.setattr(module, "load_complete", load)
+    with pytest.raises(Stopped):
+        tune_llava(fitting.HeadPlan("", "", STAGE, base, device=device), conversations(images), tmp_path / "out")
+    assert loaded == [(module.KIND, str(base), dtype)]
+
+
 @pytest.mark.slow
 def test_merged_and_unmerged_weights_give_equal_answers(base: Path, tuned: Path, images: Path) -> None:
     """Compared with the base and its adapter in peft itself, by scores and by greedy generation."""

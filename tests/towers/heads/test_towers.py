@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from snellen.subjects.encoders import efficientnet
 from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.towers.heads.tower import Tower
 from snellen.towers.heads.towers import CLIP_MOMENTS, PAPER_COMPAT, TOWERS, find_tower
+from tests.goldens.descriptions import line
+from tests.goldens.golden import assert_golden
 from tests.helpers.extras import lazy_module
 
 torch = lazy_module("torch")
@@ -173,6 +176,35 @@ def test_settings_change_the_specification_and_the_fingerprint() -> None:
     assert not torch.equal(next(first.parameters()), next(second.parameters()))
 
 
+def test_settings_at_their_limits_and_folders_of_radio(tmp_path: Path) -> None:
+    """The configuration in a folder states the prefix tokens and the norms of a RADIO."""
+    assert [find_tower(name).tokens for name in ("clip-l?side=14", "clip-l?side=30", "sam-h?side=384")] == [1, 4, 576]
+    count = len(state_sizes("efficientnet-lite0"))
+    lowest = find_tower(f"efficientnet-lite0?side=224&layer=-{count}")
+    assert (lowest.patch, lowest.width) == state_sizes("efficientnet-lite0")[0]
+    facts = {"num_hidden_layers": 3, "num_cls_tokens": 2, "num_registers": 5}
+    (tmp_path / "config.json").write_text(json.dumps(facts))
+    radio = find_tower(f"radio-h?model={tmp_path}")
+    assert (radio.prefix_tokens, radio.model) == (7, str(tmp_path))
+    assert radio.architecture == {**TOWERS["radio-h"].architecture, **facts, "mlp_norm": False}
+    (tmp_path / "config.json").write_text("{}")
+    assert find_tower(f"radio-h?model={tmp_path}").prefix_tokens == 16
+    random = find_tower("clip-l?seed=3")
+    assert (random.model, random.seed) == ("", 3)
+
+
+def test_pixels_of_every_tower_equal_their_golden() -> None:
+    """Means of channels, corners and the middle of an image that is wider than high, to three decimals."""
+    image = Image.merge("RGB", [Image.linear_gradient("L").resize((50, 40)).rotate(90 * n) for n in range(3)])
+    lines = []
+    for name in (*PAPER, *(f"{name}-compat" for name in PAPER_COMPAT)):
+        (pixels,) = tower_models.pixels_of(f"tiny/{name}", [image])
+        middle = pixels.shape[-1] // 2
+        places = [pixels[:, y, x] for y, x in ((0, 0), (0, -1), (-1, 0), (-1, -1), (middle, middle))]
+        lines.append(line([name, *([round(float(v), 3) for v in part] for part in (pixels.mean((1, 2)), *places))]))
+    assert_golden("towers/pixels.txt", "\n".join(lines) + "\n")
+
+
 @pytest.mark.parametrize(
     ("written", "message"),
     [
@@ -183,6 +215,11 @@ def test_settings_change_the_specification_and_the_fingerprint() -> None:
         ("clip-l?side=big", "side='big': must be a whole number from"),
         ("clip-l?side=10", "side must be a multiple"),
         ("efficientnet-lite0?side=100", "multiple of its patches of 32"),
+        ("clip-l?side=13", "side must be a multiple of its patches of 14 pixels"),
+        ("sam-h?side=1030", "side must be a multiple of its patches of 16 pixels"),
+        ("sam-h?side=368", "side must be at least 384 pixels"),
+        ("efficientnet-lite0?layer=99", "has no layer 99, only 0 to "),
+        ("hf/", "no tower 'hf/'"),
         ("hf/no-such-folder/model", "no such model"),
     ],
 )

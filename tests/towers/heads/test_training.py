@@ -7,7 +7,9 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -323,6 +325,16 @@ def test_half_precision_trains_float32_weights(tmp_path: Path) -> None:
     assert all(
         (dtype == torch.float32) == (".lora_" in name or "multi_modal" in name) for name, dtype in dtypes.items()
     )
+
+
+@pytest.mark.parametrize(("dtype", "casts"), [("float32", True), ("bfloat16", False)])
+def test_adapters_cast_activations_only_in_full_precision(dtype: str, casts: bool) -> None:
+    adapter, layer = SimpleNamespace(lora_A=1, cast_input_dtype_enabled=True), SimpleNamespace()
+    model = SimpleNamespace(modules=lambda: [adapter, layer])
+    plan = module.HeadPlan("", "", STAGES["fit"])
+    suit: Any = import_module("snellen.towers.heads.training")._suit_device
+    suit(SimpleNamespace(dtype=getattr(torch, dtype), model=model, plan=plan))
+    assert (adapter.cast_input_dtype_enabled, vars(layer)) == (casts, {})
 
 
 def test_images_are_read_in_the_order_of_their_rows(tmp_path: Path) -> None:

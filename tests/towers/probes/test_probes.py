@@ -23,10 +23,12 @@ from snellen.scoring.metrics import giou
 from snellen.subjects.encoders.encoder import Floats
 from snellen.subjects.encoders.plain import Hog
 from snellen.subjects.registry import make_subject
-from snellen.towers.probes.inputs import ProbeSettings, box_coverage, fit_inputs
+from snellen.towers.probes.inputs import Inputs, ProbeSettings, box_coverage, fit_inputs, positions
 from snellen.towers.probes.patches import PatchCache
 from snellen.towers.probes.subject import AttentiveProbe
 from tests.contracts.subject_battery import check_subject
+from tests.goldens.descriptions import line
+from tests.goldens.golden import assert_golden
 from tests.helpers.extras import need
 
 need("torch", "models")
@@ -280,6 +282,27 @@ def test_shares_of_patches_in_a_box() -> None:
     assert box_coverage((0.25, 0.0, 0.75, 0.5), 2, 4).tolist() == [[0, 1, 1, 0], [0, 0, 0, 0]]
     # From 0.125, half of the first patch is in it.
     assert box_coverage((0.125, 0.0, 0.25, 1.0), 1, 4).tolist() == [[0.5, 0, 0, 0]]
+
+
+def test_a_sample_of_a_view_equals_its_golden() -> None:
+    """Two images of 2 x 3 patches, of three features, with a known and an unknown box and a word that is repeated."""
+    ramp = np.arange(18, dtype=np.float32).reshape(2, 3, 3)
+    grids: dict[str, Floats] = {"a" * 64: ramp, "b" * 64: np.asarray(ramp[::-1] ** 2 / 10, np.float32)}
+    components = np.array([[1.0, 0.0], [0.5, -1.0], [0.0, 2.0]], np.float32)
+    inputs = Inputs(
+        np.array([1.0, 2.0, 3.0], np.float32), np.array([2.0, 4.0, 0.5], np.float32), components,
+        ("is", "red", "the"), ("blue", "red"), 2,
+    )  # fmt: skip
+    images = tuple(Media(name, "image", "png", 12, 8) for name in grids)
+    marks = Mark("red", (2.0, 1.0, 7.0, 6.0)), Mark("green", (0.0, 0.0, 3.0, 3.0))
+    view = View("i", "s", "task", "The red is THE red", images, ReplySpec("integer"), marks=marks)
+    sample = inputs.sample(view, lambda image: grids[image.sha256])
+    parts = sample.tokens, sample.words, sample.coverage, sample.boxes, positions(2, 3)
+    assert {part.dtype for part in parts} == {np.dtype("float32")}
+    assert_golden("towers/probe-sample.txt", "\n".join(line(part.tolist()) for part in parts) + "\n")
+    assert inputs.refusal(view) is None
+    assert inputs.refusal(replace(view, question="Is it red?")) == "no training example's question has the word 'it'"
+    assert inputs.refusal(replace(view, query=(*images, images[0]))) == "no training example has 3 images"
 
 
 def test_components_have_unit_deviation(tray: Tray) -> None:

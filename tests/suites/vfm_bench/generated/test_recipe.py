@@ -25,6 +25,8 @@ from snellen.suites.vfm_bench.generated import block_images, concepts, recipe
 from snellen.suites.vfm_bench.generated.concepts import FAMILIES
 from snellen.suites.vfm_bench.generated.recipe import Design
 from snellen.suites.vfm_bench.items import LEVELS, SHOTS
+from tests.goldens.descriptions import line
+from tests.goldens.golden import assert_golden
 
 SUITE = SUITES.get("vfm-bench")
 NOWHERE = Path("unused")
@@ -274,3 +276,37 @@ def test_blind_observers_fail_exactly_the_items_that_require_their_factor(rows: 
     assert (rest.value == 1).all()
     assert (needs.low <= needs.chance).all()
     assert (needs.value < 1).all()
+
+
+def test_a_view_leans_to_one_side_or_to_none() -> None:
+    """Also in high views, in which things at the side seem to lean."""
+    drafts = recipe.draw_pool(0, 60, 4)
+    for tilt in concepts.TILTS:
+        draft = next(draft for draft in drafts if draft.tilt == tilt)
+        spec = block_images.image_spec(draft, 0, 4, (96, 72))
+        leans = [name for name in concepts.TILTS if block_images._leans_clearly(spec.scene, spec.camera, name)]
+        assert leans == [tilt]
+
+
+def test_drafts_episodes_and_scenes_equal_their_golden(large: Design) -> None:
+    """All drafts and episodes of a set of 30, and the scenes of six drafts with every light, tilt and pattern."""
+    design = recipe.design(BuildOptions(NOWHERE, n=30, seed=5))
+    lines = [line(draft) for draft in design.drafts]
+    lines += [
+        line([ask.family.handle, ask.classes, ask.truth, ask.query, ask.demos, ask.family.definition(ask.classes[0])])
+        for ask in design.episodes
+    ]
+    lights = {(draft.light, draft.tilt, draft.arrangement): draft for draft in large.drafts}
+    kinds = zip(
+        ("bright", "dim", "side", "side", "dim", "bright"),
+        ("left", "level", "right", "level", "left", "right"),
+        concepts.ARRANGEMENTS,
+        strict=True,
+    )
+    chosen = [lights[kind] for kind in kinds]
+    for number, draft in enumerate(chosen):
+        spec = block_images.image_spec(draft, number, 5, (120, 90))
+        regions: Any = ("object", "body", "part", "motif")
+        lines.append(line([draft, concepts.caption(draft.appearance()), spec]))
+        lines.append(line([block_images.region_box(spec, region) for region in regions]))
+    assert_golden("suites/vfm-bench-generated.txt", "\n".join(lines) + "\n")

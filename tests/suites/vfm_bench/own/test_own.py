@@ -23,6 +23,8 @@ from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.own.recipe import Own
 from snellen.suites.vfm_bench.tasks import words
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
+from tests.goldens.descriptions import line, set_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.own_images import class_folders, draw_image
 from tests.helpers.shards import labelled_shard
 
@@ -287,3 +289,10 @@ def test_few_classes_are_graded_and_subjects_are_separated(tmp_path: Path) -> No
     assert clear[frozenset(("recorded:trusted", "recorded:poor"))] == "True"
     claim = "Grades and intervals are about images like these of these classes, not about new classes."
     assert claim in (tmp_path / "report" / "vfm-bench.html").read_text("utf-8")
+
+
+def test_the_items_the_card_and_the_plan_equal_their_golden(folder: Path, tmp_path: Path) -> None:
+    options = BuildOptions(
+        tmp_path / "set", sources={"images": folder}, n=7, seed=2, settings={"level": "pattern"}, show_progress=False
+    )
+    assert_golden("suites/vfm-bench-own.txt", f"{line(Own().plan(options))}\n{set_text(Own().build(options))}")

@@ -23,6 +23,8 @@ from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import TASK
 from snellen.suites.vfm_bench.released.files import Tree, scene_of
 from snellen.suites.vfm_bench.released.recipe import RELEASED
+from tests.goldens.descriptions import set_text
+from tests.goldens.golden import assert_golden
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the paper has:UserWarning")
 
@@ -380,3 +382,7 @@ def test_the_plan_counts_items_without_reading_records(root: Path, tmp_path: Pat
 
 def test_the_task_of_an_instruction() -> None:
     assert (scene_of(CLEAN), scene_of("Do it.")) == ("bottleDefeatIdentification", "")
+
+
+def test_the_items_and_the_card_equal_their_golden(items: ItemSet) -> None:
+    assert_golden("suites/vfm-bench-released.txt", set_text(items))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,13 @@ from snellen.runs.scores.score import score
 from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.published import TABLE_1
+from snellen.suites.vfm_bench.report import shot_series
 from snellen.suites.vfm_bench.report.ablations import own_changes
 from snellen.suites.vfm_bench.report.sections import mean_gap, sections, spread
 from snellen.suites.vfm_bench.report.shot_series import write_shots
-from snellen.suites.vfm_bench.shot_curves import delta, eta
+from snellen.suites.vfm_bench.shot_curves import delta, eta, interval
+from tests.goldens.descriptions import sections_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.sections import UNHASHED, by_name, row_of
 from tests.published.vfm_bench import REASONING, TRADITIONAL
 
@@ -371,3 +375,51 @@ def test_a_subject_that_confuses_nothing_has_no_section(items: ItemSet) -> None:
     arms: Sequence[tuple[str, str]] = [("own:m", "vanilla"), ("fake:chance", "vanilla")]
     run = _run(items, {arms[0]: _right_on(0, 1, 2, 3), arms[1]: _right_on()})
     assert "confused" not in _report(run)
+
+
+def _varied(rate: float, *key: str) -> Says:
+    """Right at this rate, else another class, no answer or a failed call, as drawn for each item by the key."""
+
+    def says(item: Item) -> str | None:
+        rng = stream("test", "varied", *key, item.item_id)
+        if rng.random() < rate:
+            return next(option.text for option in item.options if option.key == item.answer)
+        wrong: list[str | None] = [option.text for option in item.options if option.key != item.answer]
+        return [*wrong, *wrong, "no idea", None][int(rng.integers(2 * len(wrong) + 2))]
+
+    return says
+
+
+def test_all_sections_of_a_large_run_equal_their_golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fourteen episodes of three industries, three subjects, and all kinds of change; 40 draws for each interval."""
+    monkeypatch.setattr(shot_series, "interval", partial(interval, draws=40))
+    media = MediaFolder(tmp_path)
+    fields = ("Medical", "cells"), ("Agriculture", "leaves"), ("E-commerce", "cells")
+    kinds = [dict(zip(("industry", "scene"), fields[n % 5 % 3], strict=True)) for n in range(14)]
+    boxes = [{"box": (1, 2, 5, 4)} if n % 4 else {} for n in range(14)]
+    episodes = [_episode(n, 2 + n % 3, media, cluster=f"c{n // 2}", **kinds[n], **boxes[n]) for n in range(14)]
+    card = ItemSetCard(
+        suite="vfm-bench",
+        version="1",
+        source="curated",
+        recipe={},
+        recipe_hash="",
+        content_hash="",
+        items=14,
+        counts={},
+    )
+    rates = {"own:thinker": 0.8, "own:plain": 0.5, "encoder:e": 0.6}
+    replies: dict[tuple[str, str], Any] = {
+        (name, text): DECLINES if (name, text) == ("encoder:e", "shots=0") else _varied(rate * share, name, text)
+        for name, rate in rates.items()
+        for text, share in {"shots=0": 0.5, "shots=3": 0.9, "vanilla": 1.0}.items()
+        if (name, text) != ("own:plain", "shots=3")
+    }
+    changed = [
+        "query=enhance,shots=0", "instruction=detailed,shots=0", "sheet=single", "labels=exchange,sheet=single",
+        "labels=fabricated,shots=0", "labels=fabricated", "images=replicated",
+    ]  # fmt: skip
+    replies |= {("own:thinker", text): _varied(0.5, text) for text in changed}
+    attributes = {"own:thinker": {"reasoning": "yes", "counterpart": "own:plain"}}
+    run = _run(ItemSet(tmp_path, card, tuple(episodes), media), replies, attributes)
+    assert_golden("suites/vfm-bench-sections.txt", sections_text(sections(run)))

@@ -31,6 +31,8 @@ from snellen.suites import SUITES
 from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms, views
 from snellen.suites.vlm2_bench.generated.general_cues import match_statements, track_statements
 from snellen.suites.vlm2_bench.items import Edit, by_appearance
+from tests.goldens.descriptions import line, set_text
+from tests.goldens.golden import assert_golden
 
 SUITE = SUITES.get("vlm2-bench")
 
@@ -356,3 +358,54 @@ def test_videos_use_twelve_pairs_first_and_then_all_kinds() -> None:
     assert (len(many.clips), many.videos()) == (15, 60)
     quick = recipe.design(BuildOptions(Path(), n=12, tasks=("oc-vid",), quick=True))
     assert (len(quick.clips), quick.videos()) == (1, 4)
+
+
+def test_items_and_card_equal_their_golden(built: ItemSet) -> None:
+    """Every ninth item, since they resemble each other."""
+    chosen = replace(built, items=built.items[::9])
+    assert_golden("suites/vlm2-bench-generated.txt", set_text(chosen) + line(sorted(built.card.provenance)))
+
+
+def test_edits_statements_and_clips_equal_their_golden() -> None:
+    lines = []
+    for seed in range(2):
+        rng = stream("test", "edits", seed)
+        for change in (*(rooms.random_change(edit, rng) for edit in rooms.EDITS), rooms.pattern_change(rng)):
+            words = change.instruction(), change.before.caption(), change.after.caption(), rooms.tracked(change)
+            statements = [
+                *(match_statements(change, rng) if change.part != "pattern" else ()),
+                *track_statements(change),
+            ]
+            lines += [line(rooms.exposed(change, rng)), line([*words, *statements])]
+        pair = clips.draw_pair(5, seed)
+        patterns: tuple[Any, ...] = ("PQ", "PQP")
+        lines += [line([pair, *(clips.description(pair.first, pair.second, pattern) for pattern in patterns)])]
+        lines += [line([shot.camera, shot.scene.solids]) for shot in clips.clip_specs(pair.first, pair, 5, 2, (64, 48))]
+    assert_golden("suites/vlm2-bench-edits.txt", "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("edit", ["add", "remove"])
+def test_the_most_nearly_opposite_of_as_many_views_as_needed_are_taken(
+    edit: Edit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as there are enough views, the two whose differences cancel best, and one of them by the coin."""
+    monkeypatch.setattr(views, "CANDIDATES", 3)
+    monkeypatch.setattr(views, "ROUNDS", 1)
+    attempts, shifts = list[Any](), (5.0, 2.0, -2.5, -5.0, 2.5)
+    monkeypatch.setattr(views, "views_of", lambda *_: f"cameras {len(attempts)}")
+
+    def surrounded(change: Any, cameras: Any, rng: Any) -> Any:
+        attempts.append(cameras)
+        return change
+
+    monkeypatch.setattr(views, "_surrounded", surrounded)
+    monkeypatch.setattr(views, "_difference", lambda *_: np.array([shifts[len(attempts) - 1]]))
+    taken = set()
+    for seed in range(6):
+        attempts.clear()
+        rng, coin = np.random.default_rng(seed), int(np.random.default_rng(seed).integers(2))
+        change = rooms.random_change(edit, stream("test", "views"))
+        cameras: Any = views.balanced_views(change, rng, (64, 48))[1]
+        assert (cameras, len(attempts)) == (f"cameras {1 + coin}", 3)
+        taken.add(cameras)
+    assert len(taken) == 2

@@ -16,7 +16,9 @@ from snellen.curation.ledger import Ledger
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.own.recipe import Own, read_things
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
-from tests.helpers.own_images import class_folders
+from tests.goldens.descriptions import line, set_text
+from tests.goldens.golden import assert_golden
+from tests.helpers.own_images import class_folders, draw_image
 from tests.helpers.shards import IMAGE, cell, write_shard
 
 
@@ -78,3 +80,20 @@ def test_too_few_things_are_refused_with_the_number_needed(tmp_path: Path) -> No
         Own().build(BuildOptions(tmp_path / "set", sources={"objects": folder}, show_progress=False))
     with pytest.raises(SnellenError, match="give --source objects=DIR"):
         Own().build(BuildOptions(tmp_path / "set", show_progress=False))
+
+
+def test_items_card_plan_and_refusals_equal_their_golden(tmp_path: Path) -> None:
+    """Things in nested folders, of which one has a copy and a damaged image; two items of each task."""
+    root = class_folders(class_folders(tmp_path / "own", 5, "b/mug", "a/cup"), 4, "z jar")
+    class_folders(root, 2, "pen")
+    draw_image(root / "pen" / "wide.png", "wide", size=(40, 12))
+    (root / "a" / "cup" / "copy.png").write_bytes((root / "a" / "cup" / "1.png").read_bytes())
+    (root / "z jar" / "torn.png").write_bytes(b"no image")
+    options = BuildOptions(tmp_path / "set", sources={"objects": root}, n=2, seed=4, show_progress=False)
+    text = f"{line(Own().plan(options))}\n{set_text(Own().build(options))}"
+    refused: list[dict[str, Any]] = [{"tasks": ("gc-mat",)}, {"sources": {"object": root}}, {"n": 0}]
+    for changes in refused:
+        with pytest.raises(SnellenError) as caught:
+            Own().build(replace(options, out=tmp_path / "other", **changes))
+        text += f"{caught.value}\n".replace(str(tmp_path), "FOLDER")
+    assert_golden("suites/vlm2-bench-own.txt", text)

@@ -44,6 +44,8 @@ from snellen.suites.vlm2_bench.released.records import (
     without_slips,
 )
 from snellen.suites.vlm2_bench.tasks import protocols
+from tests.goldens.descriptions import set_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.journey import suite_of, task
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the paper has:UserWarning", "ignore:.*the authors scored:UserWarning")
@@ -481,3 +483,23 @@ def test_scores_of_released_items_by_hand(items: ItemSet) -> None:
         first = protocols(name)["strict"].metrics[0].name
         rows = table[(table["task"] == name) & (table["metric"] == first)].set_index("protocol")
         assert rows.loc[list(names), "value"].to_list() == pytest.approx(expected, abs=1e-6), name
+
+
+@pytest.mark.filterwarnings("ignore:read leniently:UserWarning")
+def test_items_cards_and_plans_equal_their_golden(items: ItemSet, root: Path, tmp_path: Path) -> None:
+    table = tsv(root, tmp_path / "img.tsv", json.dumps)
+    sets = (
+        built(table, tmp_path / "tsv", n=1, seed=3),
+        built(root, tmp_path / "few", n=1, settings={"reading": "lenient"}),
+    )
+    plans = [RELEASED.plan(BuildOptions(tmp_path, n=n, sources={"vlm2": table})) for n in (None, 150)]
+    lines = [re.sub(r"md5 [0-9a-f]+", "md5", json.dumps({**plan, "bytes": 0})) for plan in plans]
+    assert_golden("suites/vlm2-bench-released.txt", "".join([*map(set_text, (items, *sets)), *lines]))
+
+
+def test_n_counts_questions_of_one_id_apart(tmp_path: Path) -> None:
+    """Only statements of a pair are drawn together."""
+    root = release(tmp_path / "vlm2")
+    lines = [record("0", f"{COUNT_QUESTION} {n}", 1, "1.png", "2.png") for n in range(4)]
+    write(root, "oc/vanilla/oc_cnt.jsonl", list(map(json.dumps, lines)))
+    assert len(built(root, tmp_path / "set", n=3, tasks=("oc-cnt",)).items) == 3

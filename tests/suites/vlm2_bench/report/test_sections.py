@@ -21,6 +21,8 @@ from snellen.suites.vlm2_bench.items import video_item
 from snellen.suites.vlm2_bench.published import COLUMNS, TABLE_1
 from snellen.suites.vlm2_bench.report.answers import leaning
 from snellen.suites.vlm2_bench.report.sections import difference_of_shares, hardest, mean_of_tasks, sections
+from tests.goldens.descriptions import sections_text
+from tests.goldens.golden import assert_golden
 from tests.helpers.sections import by_name, row_of
 from tests.suites.vlm2_bench.run_fixture import Says, made_items, made_run, media
 
@@ -287,3 +289,34 @@ def test_the_figures_can_be_drawn(report: dict[str, ReportSection], tmp_path: Pa
         figure.savefig(tmp_path / f"{name}.svg")
     bars = [patch for axes in figures["methods"].axes for patch in axes.patches]
     assert any(math.isclose(bar.get_height(), 0.25) for bar in bars)  # gc-mat, computed above
+
+
+def _varied(rate: float, *key: str) -> Says:
+    """Right at this rate, else another answer, an unreadable one, a refusal, a name or a failed call."""
+
+    def says(item: Item, spec: ReplySpec) -> str | None:
+        rng = stream("test", "varied", *key, item.item_id)
+        if item.answer_kind == "description" or rng.random() < rate:
+            return _knows(item, spec)
+        keys = {"true_false": ["T", "F"], "choice": list("ABCD"), "integer": list("12345")}[item.answer_kind]
+        others: list[str | None] = [*keys, *keys, "I cannot identify people.", "Here is Tom Hanks.", None]
+        return others[int(rng.integers(len(others)))]
+
+    return says
+
+
+def test_all_sections_of_a_large_run_equal_their_golden() -> None:
+    """Three of every item, two subjects with methods, and a study of people who are asked plainly."""
+    items = [
+        replace(item, item_id=f"{n}{item.item_id}", group_id=f"{n}{item.group_id}", cluster_id=f"{n}{item.cluster_id}")
+        for n in range(3)
+        for item in made_items()
+    ]
+    conditions = [("own:m", "method=cot"), ("own:m", "visual_prompt=grid,method=cot"), ("own:n", "visual_prompt=grid")]
+    replies: dict[tuple[str, str], Says] = {
+        (name, condition): _varied(0.4 + 0.1 * n, name, condition)
+        for n, (name, condition) in enumerate([("own:m", "vanilla"), ("own:n", "vanilla"), *conditions])
+    }
+    replies |= {("human:study", "vanilla"): _varied(0.9, "people"), ("fake:yes", "vanilla"): _says_yes}
+    run = made_run(replies, items, {"PQ": "Score: 1", "PQP": "Score: 2"})
+    assert_golden("suites/vlm2-bench-sections.txt", sections_text(sections(run)))
