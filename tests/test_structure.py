@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     ".": 130, "analysis": 6420, "cli": 2470, "compute": 590, "core": 5565, "curated_sets": 13_120, "curation": 1065,
     "datasets": 2130, "exam": 3305, "interop": 3175, "presentation": 420, "reports": 4445, "runs": 3300,
     "scoring": 4360, "stimuli": 3715, "subjects": 5855, "suites": 22_885, "towers": 6370, "web": 5220, "src": 98_612,
-    "tests": 91_500, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
+    "tests": 94_000, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -125,7 +125,7 @@ say where they did not look, JATOS results may begin with other lines, and for o
 `scoring` and `reports` have 25 and 5 more since powers of ten and answers set aside are read, and figures have the same
 bytes in every process. `web`, `analysis`, `core`, `runs` and `tests` have 25, 10, 5, 5 and 300 more since reviews know
 whom they asked, runs on other rows of one declaration are told apart, and for faults that lived. `src` has 160 less:
-lists that fit on a line stand on one. `tests` has 4,100 more: goldens of all calls, exports, datasets and of a session
+lists that fit on a line stand on one. `tests` has 6,600 more: goldens of all calls, exports, datasets and of a session
 of commands, and tables of cases for functions that faults were drawn for. `web` and `core` have 20 and 15 more since a
 study says how many images carry metadata, people are never imported into a run of models, planned looks rise, and names
 of items have limits.
