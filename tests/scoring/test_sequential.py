@@ -128,7 +128,7 @@ def test_the_first_of_equal_clusters_is_asked_first() -> None:
 
 def test_of_very_many_levels_the_most_frequent_are_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster whose own levels are rare comes first among equals only if these do not count."""
-    clusters = [("own", ("even", "rare", "rare"))]
+    clusters: list[tuple[str, tuple[str, ...]]] = [("own", ("even", "rare", "rare"))]
     clusters += [(f"c{n}", ("even" if n % 2 == 0 else "odd", f"key={n}")) for n in range(6)]
     assert asking_order(clusters)[0] != "own"
     monkeypatch.setattr("snellen.scoring.sequential.BALANCED_LEVELS", 2)
