@@ -47,8 +47,8 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 130, "analysis": 6420, "cli": 2470, "compute": 590, "core": 5565, "curated_sets": 13_120, "curation": 1065,
-    "datasets": 2130, "exam": 3305, "interop": 3175, "presentation": 420, "reports": 4445, "runs": 3300,
+    ".": 130, "analysis": 6440, "cli": 2470, "compute": 590, "core": 5595, "curated_sets": 13_120, "curation": 1065,
+    "datasets": 2130, "exam": 3305, "interop": 3180, "presentation": 420, "reports": 4445, "runs": 3300,
     "scoring": 4360, "stimuli": 3715, "subjects": 5855, "suites": 22_885, "towers": 6370, "web": 5220, "src": 98_612,
     "tests": 94_000, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
 }  # fmt: skip
@@ -128,7 +128,8 @@ whom they asked, runs on other rows of one declaration are told apart, and for f
 lists that fit on a line stand on one. `tests` has 6,600 more: goldens of all calls, exports, datasets and of a session
 of commands, and tables of cases for functions that faults were drawn for. `web` and `core` have 20 and 15 more since a
 study says how many images carry metadata, people are never imported into a run of models, planned looks rise, and names
-of items have limits.
+of items have limits. `analysis`, `core` and `interop` have 20, 30 and 5 more since forged cards of sets are compared by
+their questions, no box of a sealed set hides another, and levels, lists in cells and samples of logs are bounded.
 """
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,17 @@ def test_incomparable_runs_are_refused_in_one_line(snellen: Command, run_root: P
         assert (code, out, err.count("\n")) == (2, "", 1), err
         assert message in err
     assert not (tmp_path / "p.html").exists()
+
+
+def test_other_answers_are_other_items_whatever_the_card_says(run_root: Path) -> None:
+    first = run_of_subject(f"{run_root}:{ORACLE}")
+    (item, *rest), card = first.items.items, first.card.model_copy(update={"content_hash": "0" * 64})
+    assert item.split == "test"
+    other_key = next(option.key for option in item.options if option.key != item.answer)
+    fields: list[dict[str, Any]] = [{"answer": other_key}, {"question": "?"}, {"options": item.options[::-1]}]
+    for field in ({}, *fields):
+        items = replace(first.items, items=(replace(item, **field), *rest))
+        assert first.has_items_of(replace(first, items=items, card=card)) is (not field)
 
 
 def test_items_without_a_partner_are_reported(snellen: Command, run_root: Path, tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def test_names_within_the_limits_are_no_fault() -> None:
         ({"latent": {"worlds": [{"look": "a", "answer": "r"}]}}, "latent has no look that"),
         ({"latent": {"shows": {"0": "a"}}}, "latent has no shows that"),
         ({"latent": {"partitions": {"AB": []}}}, "latent has no partitions that"),
+        ({"latent": {"partitions": {"A" * 20_001: "r"}}}, "latent has partitions of 20001 letters, more than 20000"),
         ({"options": (RED, Option("b", "x" * 1_000_001))}, "more than 1000000 characters"),
         ({"options": (), "answer": None}, "a choice has no options"),
         ({"options": (), "answer": None, "answer_kind": "choices"}, "a choice has no options"),

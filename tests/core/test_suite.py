@@ -62,6 +62,16 @@ def test_a_condition_is_settled_by_the_subject_and_keeps_other_values() -> None:
     ]  # fmt: skip
 
 
+def test_levels_with_rows_of_their_own_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = colour_set(tmp_path / "items")
+    changed = [replace(item, factors={"a": f"{n}", "b": f"{n}"}) for n, item in enumerate(items.items)]
+    numbered, suite = replace(items, items=tuple(changed)), suite_of(split_by=("a",))
+    monkeypatch.setattr("snellen.core.suite.MAX_LEVELS", 4)
+    check_items(numbered, suite)
+    monkeypatch.setattr("snellen.core.suite.MAX_LEVELS", 3)
+    assert_refused(partial(check_items, numbered, suite), "items.parquet: factors have 4 levels, more than 3")
+
+
 def test_items_that_a_suite_cannot_score_are_named_by_row(tmp_path: Path) -> None:
     items, metric = colour_set(tmp_path / "items"), STRICT.metrics[0]
     only_red = replace(metric, name="of red", is_defined=lambda item: item.answer == "red")

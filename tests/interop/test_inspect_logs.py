@@ -143,6 +143,19 @@ def test_texts_and_images_may_be_attachments(selection: Selection, tmp_path: Pat
     assert run_of_logs([log], selection.items.root, tmp_path / "run").agreeing == len(samples)
 
 
+def test_values_of_all_samples_are_counted_together(
+    selection: Selection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = log_samples(selection, TASK, right)[:2]
+    for sample in samples:
+        sample["metadata"] = {"extra": [[]] * 1000}
+    log = read_log(write_eval(tmp_path / "a.eval", log_header(), samples))
+    monkeypatch.setattr(inspect_logs, "MAX_VALUES", 6000)
+    assert len(list(log.samples())) == 2
+    monkeypatch.setattr(inspect_logs, "MAX_VALUES", 3500)
+    assert_refused(lambda: list(log.samples()), "more than 3500 values in samples; give smaller logs")
+
+
 @pytest.mark.parametrize("key", ["a", 'with " and \\ and \u00e9'])
 def test_attachments_count_as_often_as_they_are_shown(
     key: str, selection: Selection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from socket import gaierror
 from typing import Any
 
 import httpx
 
-from snellen_sight.bodies import BodyRefused
+from snellen_sight.bodies import BodyRefused, bound_client
+from snellen_sight.client import Connections, Endpoint
 from snellen_sight.completions import ChatReply, read_completion
 from snellen_sight.retry import (
     Trouble,
     reported_failure,
     retry_after,
+    stated_words,
     status_trouble,
     trouble,
     with_origin,
@@ -64,6 +67,62 @@ def test_errors_say_whether_another_attempt_or_another_call_may_succeed() -> Non
         assert trouble(wrapped).is_lasting
     assert trouble(named("PrerequisiteError")) == Trouble("PrerequisiteError", again=False, is_lasting=True)
     assert not any(trouble(error).is_lasting for error in (passing[0], passing[1], *passing[3:], ValueError()))
+
+
+def test_of_a_key_that_is_cut_no_part_is_left_and_nested_words_are_none() -> None:
+    """Whole words are kept: a service may echo a key as often as it likes."""
+    key = "k" * 64
+    for body in (f"{key} " * 40, {"error": {"message": f"{key} " * 40}}, {"detail": [{"msg": f"{key} " * 9}] * 9}):
+        words = stated_words(body).replace(key, "")
+        assert len(stated_words(body)) > 500
+        assert "k" not in words
+    page = f"<html><p>{'<b></b>' * 400}{f'{key} ' * 40}"
+    assert "k" not in stated_words(page).replace(key, "")
+    nested: Any = ["deep"]
+    for _ in range(900):
+        nested = [nested]
+    assert stated_words({"message": nested}) == stated_words({"loc": nested, "msg": ""}).strip(": ") == ""
+
+
+def test_a_server_may_lead_to_another_path_but_not_to_another_host() -> None:
+    """An address inside the user's network is not fetched, and its text is in no failure."""
+    addresses = list[str]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        addresses.append(str(request.url))
+        places = {
+            "/v1/chat": "/v2/chat",
+            "/v2/chat": "https://host.example/v3/chat",
+            "/v3/chat": "http://10.0.0.3/secret",
+        }
+        return httpx.Response(307, headers={"location": places[request.url.path]})
+
+    connections = Connections(Endpoint("", "model", "http://host.example/v1", "key"), 9)
+    client = connections._open()
+    client._transport = httpx.MockTransport(answer)
+    client._mounts = {}
+
+    async def once() -> Any:
+        connections._idle().append(client)
+        return await connections.post("/chat", {})
+
+    outcome = asyncio.run(once())
+    assert isinstance(outcome, Trouble)
+    assert outcome.status == 307
+    assert addresses == [
+        "http://host.example/v1/chat", "http://host.example/v2/chat", "https://host.example/v3/chat"
+    ]  # fmt: skip
+
+
+def test_a_body_is_read_as_utf_8_whatever_it_claims() -> None:
+    """Python knows codecs whose time is quadratic."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(500, headers={"content-type": "text/plain; charset=punycode"}, content="wörds-".encode())
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    bound_client(client)
+    assert asyncio.run(client.get("http://host.example")).text == "wörds-"
 
 
 def test_a_refused_body_is_found_inside_the_errors_of_clients() -> None:

@@ -17,6 +17,8 @@ MAX_PIXELS, MAX_SIDE_PX = 64_000_000, 32_000
 """Limits of one image: 8,000 by 8,000 pixels, which is 192 MB as RGB."""
 MAX_TEXT, MAX_NAME, MAX_NAMES = 1_000_000, 1_000, 500
 """Limits in characters: of a question or an option; of an id or a name. The greatest number of an item's names."""
+MAX_LETTERS = 20_000
+"""Letters of all patterns of equal images that a latent names."""
 STEP_SUITE = "curation-steps"
 """The answers of its items are unknown; the items may have no image and free examples."""
 _SHA256, _FORMAT = re.compile("[0-9a-f]{64}"), re.compile("[a-z0-9]{1,8}")
@@ -134,7 +136,10 @@ def _support_fault(item: Item) -> str | None:
 
 def _latent_fault(cells: Mapping[str, Any]) -> str:
     odd = next((name for name, types in _LATENT.items() if name in cells and not _holds(cells[name], types)), "")
-    return f"latent has no {odd} that an ideal observer can read" if odd else ""
+    if odd:
+        return f"latent has no {odd} that an ideal observer can read"
+    size = sum(map(len, cells.get("partitions", ())))
+    return f"latent has partitions of {size} letters, more than {MAX_LETTERS}" if size > MAX_LETTERS else ""
 
 
 def _holds(cell: Any, types: Sequence[Any]) -> bool:

@@ -273,8 +273,8 @@ class Suite:
         return self if self.tasks_of is None else replace(self, tasks=self.tasks_of(items.items))
 
 
-MAX_ABILITIES = 500
-"""Abilities that the items of a set may require: each has rows of its own in the results."""
+MAX_ABILITIES, MAX_LEVELS = 500, 20_000
+"""Abilities that the items of a set may require, and levels of factors in results: each has rows of its own."""
 
 
 def check_items(items: ItemSet, suite: Suite) -> None:
@@ -285,6 +285,10 @@ def check_items(items: ItemSet, suite: Suite) -> None:
     path, suite = items.root / "items.parquet", suite.of_items(items)
     if (count := len({name for item in items.items for name in item.requires})) > MAX_ABILITIES:
         raise SnellenError(f"{path}: items require {count} abilities, more than {MAX_ABILITIES}; build the set again")
+    levels = {(name, str(level)) for item in items.items for name, level in item.factors.items()}
+    split = {factor for task in suite.tasks.values() for factor in task.split_by}
+    if (count := sum(factor in split for factor, _ in levels)) > MAX_LEVELS:
+        raise SnellenError(f"{path}: factors have {count} levels, more than {MAX_LEVELS}; build the set with others")
     for number, item in enumerate(items.items):
         task = suite.tasks.get(item.task)
         location = f"{path} row {number}"

@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field, ValidationError
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.plain_text import short_reason
-from snellen.core.storage.user_files import bounded_json, read_bytes
+from snellen.core.storage.user_files import MAX_VALUES, bounded_json, read_bytes
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.subjects.loading import import_extra
 
@@ -141,9 +141,13 @@ class InspectLog:
             members = [archive.getinfo(name) for name in names]  # the last of each name: a log may be written on
             if sum(member.file_size for member in members) > MAX_TOTAL_BYTES:
                 raise SnellenError(f"{self.path}: more than {MAX_TOTAL_BYTES} bytes of samples; give smaller logs")
+            values = 0
             for member in members:
-                location = f"{self.path}: {member.filename}"
-                yield _sample(_parsed(_member(archive, member, self.path), location), location)
+                location, raw = f"{self.path}: {member.filename}", _member(archive, member, self.path)
+                values += sum(map(raw.count, b"[{,"))
+                if values > MAX_VALUES:
+                    raise SnellenError(f"{self.path}: more than {MAX_VALUES} values in samples; give smaller logs")
+                yield _sample(_parsed(raw, location), location)
 
 
 def read_log(path: Path) -> InspectLog:

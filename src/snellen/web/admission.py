@@ -101,7 +101,8 @@ def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -
     words = (start.agent, start.code, start.participant, *start.parameters, *start.parameters.values(), *start.screen)
     if not CODE.fullmatch(start.code):
         return "The code of the start is none that the page makes."
-    is_long = sum(len(json.dumps(word)) for word in words) > MAX_START or any(len(word) > MAX_WORD for word in words)
+    size = sum(len(json.dumps(word, ensure_ascii=False)) for word in words)
+    is_long = size > MAX_START or any(len(word) > MAX_WORD for word in words)
     if len(start.parameters) + len(start.screen) > MAX_ENTRIES or is_long:
         return "The record of the start is too large."
     return "" if all(map(math.isfinite, start.screen.values())) else "A screen size is not a number."

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from snellen.core.hashing import canonical
 from snellen.core.item import Item, Media
@@ -61,6 +62,23 @@ def test_floats_are_rounded_to_twelve_digits_at_any_depth() -> None:
 def test_rows_are_read_back_as_written(tmp_path: Path) -> None:
     written = write(tmp_path, b"pixels", RECIPE, measures={"depth_m": 2 / 3})
     assert read_itemset(tmp_path, verify=False).items == written.items
+
+
+def test_two_names_of_one_recipe_hide_nothing(tmp_path: Path) -> None:
+    """An image that is encoded again has its recipe, but its box must not stand in the place of the first one's."""
+    stored = pq.read_table(write(tmp_path, b"pixels", RECIPE).root / "items.parquet").to_pylist()
+    (name,) = read_image_recipes(tmp_path)
+    recipes = {name: canonical(RECIPE), "0" * 64: canonical(RECIPE)}
+    both = [{**stored[0], "regions": json.dumps({"boxes": {"0" * 64: [0, 0, 1, 1], name: [0, 0, 2, 2]}})}]
+    assert decided_hashes(stored, recipes) == decided_hashes(stored, read_image_recipes(tmp_path))
+    assert_refused(lambda: decided_hashes(both, recipes), "two names of an object become one")
+
+
+@pytest.mark.parametrize("fields", [5, None, "answer", ["split"], [["answer"]]])
+def test_only_measured_fields_are_left_out(fields: Any, tmp_path: Path) -> None:
+    stored = pq.read_table(write(tmp_path, b"pixels", RECIPE).root / "items.parquet").to_pylist()
+    row = {**stored[0], "provenance": json.dumps({FROM_PIXELS: fields})}
+    assert_refused(lambda: decided_hashes([row], {}), "item 'item-0': from_pixels names other fields")
 
 
 def test_pixels_change_the_content_hash_only(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_long_literals_are_lists_of_texts_only(monkeypatch: pytest.MonkeyPatch) 
     assert bounded_literal("['a', (1, None)]") == ["a", (1, None)]
     monkeypatch.setattr(user_files, "MAX_LITERAL", 8)
     assert bounded_literal("['abc', 'def']") == ["abc", "def"]
-    monkeypatch.setattr(user_files, "MAX_VALUES", 3)
+    monkeypatch.setattr(user_files, "MAX_CELLS", 3)
     for text in ("(1, 2, 3, 4)", "[[], [], [], []]"):
         with pytest.raises(ValueError, match=r"Expecting value|more than 3 values"):
             bounded_literal(text)

@@ -53,6 +53,13 @@ def test_the_last_list_of_a_question_counts(text: str, options: tuple[tuple[str,
     assert options_in(text) == options
 
 
+def test_a_list_of_very_many_values_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("snellen.core.storage.user_files.MAX_LITERAL", 8)
+    monkeypatch.setattr("snellen.core.storage.user_files.MAX_CELLS", 4)
+    assert as_list('["a", "b", "c", "d"]') == as_list("['a', 'b', 'c', 'd']") == list("abcd")
+    assert as_list('["a", "b", "c", "d", "e"]') is as_list("['a', 'b', 'c', 'd', 'e']") is None
+
+
 @pytest.mark.parametrize("text", ["[{[]: 1}]", "[" * 5000, "[1", "{}"])
 def test_a_text_that_is_no_list_is_none(text: str) -> None:
     assert as_list(text) is None

@@ -61,13 +61,14 @@ def _clients(api: Any) -> Iterator[Any]:
 
 
 async def _bound(response: Any) -> None:
-    """Replace the body's stream by one that counts and decompresses in chunks."""
+    """Replace the body's stream by one that counts and decompresses in chunks; its text is UTF-8."""
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MAX_BODY_BYTES:
         raise BodyRefused(f"the reply has {length} bytes, more than {MAX_BODY_BYTES}")
     packing = response.headers.pop("content-encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise BodyRefused(f"the reply is compressed as {packing[:40]!r}, which was not accepted")
+    response.encoding = "utf-8"  # some of the codecs that a header may name take quadratic time
     response.stream = _stream_class(type(response).__module__.partition(".")[0])(
         response.stream, packing not in ("", "identity")
     )

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import httpx
 
 
+MOST_REDIRECTS = 5
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """A model of an OpenAI-compatible service; `url` is the part that all requests share."""
@@ -61,7 +64,13 @@ class Connections:
         client = idle.pop() if idle else self._open()
         try:
             async with asyncio.timeout(self.timeout) as window:
-                return _body(await client.post(self.endpoint.url + path, content=request))
+                response = await client.post(self.endpoint.url + path, content=request)
+                for _ in range(MOST_REDIRECTS):
+                    following = response.next_request
+                    if following is None or following.url.host != response.url.host:
+                        break  # another host may be one that only this machine reaches
+                    response = await client.send(following)
+                return _body(response)
         except TimeoutError as error:
             if not window.expired():
                 return trouble(error)
@@ -84,7 +93,7 @@ class Connections:
         headers = {"authorization": f"Bearer {self.endpoint.key}", "content-type": "application/json"}
         headers["user-agent"] = "snellen"  # some proxies refuse the usual names of clients
         cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))  # none is kept
-        client = httpx.AsyncClient(headers=headers, cookies=cookies, timeout=None, verify=_tls(), follow_redirects=True)
+        client = httpx.AsyncClient(headers=headers, cookies=cookies, timeout=None, verify=_tls())
         bound_client(client)
         return client
 

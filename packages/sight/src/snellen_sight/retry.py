@@ -79,7 +79,7 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     codes = getattr(error, "status_code", None), getattr(error, "code", None)  # the second is Google's
     status = next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
     kind, message = type(error).__name__, str(getattr(error, "provider_message", None) or error)
-    words = f"{kind}: {plain_text(message)[:MOST_WORDS]}"
+    words = f"{kind}: {_cut(plain_text(message))}"
     if status is not None:
         response, body = getattr(error, "response", None), f"{message} {getattr(error, 'body', '')}"
         reason = f"{words} {_address(error, status) if status == 404 else ''}".rstrip(": ")
@@ -143,17 +143,24 @@ def with_origin(failure: Trouble, url: Any) -> Trouble:
 def stated_words(body: Any, depth: int = 4) -> str:
     """The words of an error, at most `MOST_WORDS`: OpenAI's form, `detail` of FastAPI, other JSON, a page, a text."""
     if isinstance(body, str):
-        return plain_text(_TAGS.sub(" ", body[:4000]) if _PAGE.match(body) else body[:4000])[:MOST_WORDS]
+        words = _cut(body, 4000)
+        return _cut(plain_text(_TAGS.sub(" ", words) if _PAGE.match(words) else words))
     if isinstance(body, list) and depth:
-        return "; ".join(filter(None, (stated_words(part, depth - 1) for part in body[:5])))[:MOST_WORDS]
+        return _cut("; ".join(filter(None, (stated_words(part, depth - 1) for part in body[:5]))))
     if not isinstance(body, dict) or not depth:
-        return "" if body is None else str(body)[:MOST_WORDS]
+        return "" if body is None or isinstance(body, dict | list) else _cut(str(body))
     words = next((stated_words(body[key], depth - 1) for key in _WORD_KEYS if body.get(key)), "")
     if isinstance(place := body.get("loc"), list):  # of FastAPI: the field that is refused
-        return f"{'.'.join(map(str, place[:5]))}: {words}"[:MOST_WORDS]
+        names = [str(part) for part in place[:5] if isinstance(part, str | int)]
+        return _cut(f"{'.'.join(names)}: {words}")
     metadata = body.get("metadata")  # where OpenRouter keeps the words of the service behind it
     raw = stated_words(metadata.get("raw"), depth - 1) if isinstance(metadata, dict) else ""
-    return ", ".join(filter(None, (words, raw)))[:MOST_WORDS]
+    return _cut(", ".join(filter(None, (words, raw))))
+
+
+def _cut(text: str, most: int = MOST_WORDS) -> str:
+    """The text, or as many whole words of it as fit: of a key that is cut, no part may be left."""
+    return text if len(text) <= most else text[:most].rpartition(" ")[0]
 
 
 def _may_pass(status: int) -> bool:

@@ -26,6 +26,7 @@ JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance
 """Fields stored as JSON text, since their structure differs between suites."""
 FROM_PIXELS = "from_pixels"
 """Key of an item's provenance: the fields measured in the pixels of a rendered image."""
+_MEASURED = {"answer", "measures", "regions", "latent"}
 DIGITS, DECIMALS = 12, 9
 """Significant digits of a float in a row; decimals of a length, an angle or a colour in the recipe of an image."""
 _FILE, _NAMES = "image_recipes.parquet", "image_names.parquet"
@@ -59,11 +60,16 @@ def digest_of_rows(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def decided_rows(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """What was decided about each stored row: its fields but those measured in pixels, with images by recipe."""
+    """What was decided about each stored row: its fields but those measured in pixels, with images by recipe.
+
+    Raises SnellenError where two names of an object are those of one recipe: one of them would be hidden.
+    """
     names = {sha256: recipe_name(recipe) for sha256, recipe in image_recipes.items()}
     for row in rows:
         cells = {name: json.loads(cell) if name in JSON_FIELDS else cell for name, cell in row.items()}
         measured = cells["provenance"].get(FROM_PIXELS, ())
+        if not isinstance(measured, list | tuple) or not {*map(str, measured)} <= _MEASURED:
+            raise SnellenError(f"item {row['item_id']!r:.100}: {FROM_PIXELS} names other fields; build the set again")
         decided = {name: cell for name, cell in cells.items() if name not in measured}
         yield changed(decided, lambda text: names.get(text, text) if isinstance(text, str) else text)
 
@@ -84,7 +90,10 @@ def _decimal(value: Any) -> Any:
 def changed(value: Any, change: Callable[[Any], Any]) -> Any:
     """Plain data with `change` applied to every key and every leaf."""
     if isinstance(value, Mapping):
-        return {change(key): changed(part, change) for key, part in value.items()}
+        parts = {change(key): changed(part, change) for key, part in value.items()}
+        if len(parts) < len(value):
+            raise SnellenError(f"two names of an object become one ({list(value)!r:.200})")
+        return parts
     if type(value) in (list, tuple):
         return type(value)(changed(part, change) for part in value)
     return change(value)
@@ -93,9 +102,14 @@ def changed(value: Any, change: Callable[[Any], Any]) -> Any:
 def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mapping[str, str]) -> None:
     """Write the recipes of the images that items show or name, as JSON text by SHA-256; no file if there are none."""
     names = set[Any]()  # latents may name images of items that were dropped
+
+    def noted(leaf: Any) -> Any:
+        names.update([leaf] if isinstance(leaf, str) else ())
+        return leaf
+
     for item in items:
         names.update(media.sha256 for media in item.media())
-        changed(item.latent, lambda leaf: names.add(leaf) if isinstance(leaf, str) else None)
+        changed(item.latent, noted)
     rendered = sorted(names & image_recipes.keys())
     if rendered:
         rows = [{"sha256": sha256, "recipe": image_recipes[sha256]} for sha256 in rendered]

@@ -33,6 +33,8 @@ MAX_DATASET_BYTES = 10**12
 """Limit of a file that is read piece by piece."""
 MAX_VALUES, MAX_CARD_VALUES = 40_000_000, 4_000_000
 """Values of a JSON text, and of a card: an empty list takes 60 bytes as data, and 280 while pydantic reads it."""
+MAX_CELLS = 1_000_000
+"""Values of a list in a cell of a table."""
 MAX_LITERAL = 100_000
 """Characters of a Python list: its parser takes much memory."""
 MAX_LINES = 10_000_000
@@ -120,7 +122,12 @@ def bounded_json(json_text: AnyStr, limit: int = 0) -> AnyStr:
 
 def bounded_literal(text: str) -> Any:
     """The Python literal; a long one only if it is a list of texts without quotes in them, such as base64."""
-    return ast.literal_eval(text) if len(text) <= MAX_LITERAL else json.loads(bounded_json(text).replace("'", '"'))
+    return ast.literal_eval(text) if len(text) <= MAX_LITERAL else bounded_list(text.replace("'", '"'))
+
+
+def bounded_list(json_text: str) -> Any:
+    """What a cell of a table holds as JSON, with at most `MAX_CELLS` values."""
+    return json.loads(bounded_json(json_text, MAX_CELLS))
 
 
 class TableLines(Iterator[AnyStr]):

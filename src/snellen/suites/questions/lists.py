@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 from typing import Any
 
-from snellen.core.storage.user_files import bounded_literal
+from snellen.core.storage.user_files import bounded_list, bounded_literal
 
 FORMS = (
     re.compile(r"^[ \t]{0,8}[(\[]?([A-Za-z])[)\].:][ \t]{1,4}(?=\S)", re.MULTILINE),
@@ -33,12 +32,12 @@ def without_labels(options: list[str]) -> list[str]:
 
 def as_list(text: str) -> list[Any] | None:
     """The list that a text is, in JSON or as Python writes it; None if it is none."""
-    for read in (json.loads, bounded_literal):
+    for read in (bounded_list, bounded_literal):
         try:
             value = read(text)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
-        if isinstance(value, list | tuple) and (read is json.loads or not _NO_COMMA.search(text)):
+        if isinstance(value, list | tuple) and (read is bounded_list or not _NO_COMMA.search(text)):
             return list(value)
     return None
 

@@ -324,7 +324,7 @@
 
   function route() {
     const differ = examined.length === 2 && items.some((item) => isFlip(item, ...examined));
-    const name = Object.hasOwn(builders, location.hash.slice(1)) ? location.hash.slice(1) : differ ? "flips" : "items";
+    const name = location.hash.slice(1) in builders ? location.hash.slice(1) : differ ? "flips" : "items";
     for (const other of Object.keys(builders)) by("view-" + other).hidden = other !== name;
     for (const link of document.querySelectorAll("nav a")) {
       if (link.hash === "#" + name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");

@@ -25,7 +25,14 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Split
 from snellen.core.storage.files import batch_rows, bounded_batches
 from snellen.core.storage.media import open_image
-from snellen.core.storage.user_files import MAX_DATASET_BYTES, bounded_json, leads_outside, read_file, read_text
+from snellen.core.storage.user_files import (
+    MAX_DATASET_BYTES,
+    bounded_json,
+    bounded_list,
+    leads_outside,
+    read_file,
+    read_text,
+)
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 
@@ -204,7 +211,7 @@ def _record(
 def _turns(conversations: object) -> tuple[str, str]:
     """Question and answer. Raises ValueError unless there are two turns, one of a human and one of the model."""
     try:
-        turns_json = json.loads(conversations) if isinstance(conversations, str) else conversations
+        turns_json = bounded_list(conversations) if isinstance(conversations, str) else conversations
         turns = _Line.model_validate({"conversations": turns_json}).conversations
     except (ValidationError, ValueError, RecursionError):
         raise ValueError("conversations is not a list of turns with from and value") from None

@@ -26,8 +26,6 @@ from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
 T = TypeVar("T")
 MAX_OF_GROUPS = 12
 """The maximum number of things asked about that are not the only ones of their kind."""
-MIN_BOX_SIDE = 0.03
-"""The shortest side of a thing that may be framed, as a share of the image's width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +69,6 @@ class TabletopTruth:
             if share_of(solid.box, camera) >= AREAS[HARD][0][0]:
                 largest[solid.kind] = solid
         return (*self.singles, *largest.values())
-
-    @property
-    def framed(self) -> tuple[VisibleSolid, ...]:
-        """The solids that are large enough for a frame."""
-        return self.larger_than(MIN_BOX_SIDE)
 
     def mask(self, solid: VisibleSolid) -> NDArray[np.bool_]:
         """The pixels (height, width) in which a solid is seen."""
