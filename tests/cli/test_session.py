@@ -87,6 +87,7 @@ def plain(text: str, words: dict[str, str], folder: Path) -> str:
         text = text.replace(path, name)
     text = text.replace(__version__, "VERSION")
     text = re.sub(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", "DATE", text)
+    text = re.sub(r"-?\d+\.\d{9,}", lambda number: f"{float(number[0]):.8g}", text)  # last digits of a processor
     text = re.sub(r"Digest of (\S+): [0-9a-f]{64}", r"Digest of \1: HASH", text)
     return re.sub(r"\b\d+(\.\d+)? (s|min|seconds|minutes)\b", "DURATION", text)
 

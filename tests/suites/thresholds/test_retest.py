@@ -19,7 +19,6 @@ from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.report.sections import ratio, sections
 from tests.goldens.descriptions import sections_text
-from tests.goldens.golden import assert_golden
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import Observer, asked_of, bank, observer
 
@@ -70,7 +69,9 @@ def test_two_repeats_are_compared(tmp_path: Path) -> None:
     items = bank(tmp_path / "bank", ("acuity", "touching"))
     run(items, ["fake:threshold=9"], tmp_path / "run", repeats=2, show_progress=False)
     section = by_name(sections(load_run(tmp_path / "run")))["retest"]
-    assert_golden("suites/thresholds-retest.txt", sections_text([section]))
+    rows = sections_text([section]).splitlines()[3:]  # of levels asked one after another: other processors ask others
+    assert [row.split("|")[:2] for row in rows] == [[task, "fake:threshold=9"] for task in ("acuity", "touching")]
+    assert all(row.endswith("|no clear difference") and "|x" in row for row in rows)
     table = section.table.set_index("task")
     assert list(table.index) == ["acuity", "touching"]
     for cells in table[["first", "second"]].to_numpy():

@@ -361,9 +361,9 @@ def test_videos_use_twelve_pairs_first_and_then_all_kinds() -> None:
 
 
 def test_items_and_card_equal_their_golden(built: ItemSet) -> None:
-    """Every ninth item, since they resemble each other."""
-    chosen = replace(built, items=built.items[::9])
-    assert_golden("suites/vlm2-bench-generated.txt", set_text(chosen) + line(sorted(built.card.provenance)))
+    """Every ninth item, since they resemble each other, without digests of pixels, which depend on the processor."""
+    text = set_text(replace(built, items=built.items[::9])) + line(sorted(built.card.provenance))
+    assert_golden("suites/vlm2-bench-generated.txt", re.sub(r"(<\d+x\d+) [0-9a-f]{6}>", r"\1>", text))
 
 
 def test_edits_statements_and_clips_equal_their_golden() -> None:
