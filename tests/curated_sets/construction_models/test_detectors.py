@@ -441,6 +441,23 @@ def test_labels_of_grounding_dino_are_words_of_the_best_phrase(
     assert [detection.score for detection in detections] == [0.7, 0.69, 0.9, 0.9]
 
 
+def test_an_owl_box_counts_by_its_best_phrase_whichever_it_is(
+    tmp_path: Path, media: MediaFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The threshold is 0.1: of five boxes each of three phrases has one, one is best at two, one is just not above."""
+    folder, image = owl(tmp_path / "owl"), wide(media)
+    (tmp_path / "names.txt").write_text("cat\ndog\nred cup")
+    scores = [[0.9, 0.0, 0.0], [0.0, 0.8, 0.0], [0.0, 0.05, 0.7], [0.3, 0.6, 0.2], [0.1, 0.1, 0.1]]
+    boxes = np.array([[0.1 * n, 0.25, 0.1, 0.1] for n in range(1, 6)])
+    monkeypatch.setattr(zero_shot.ZeroShotDetector, "_infer", lambda self, image, tokens: (np.array(scores), boxes))
+    detector: Any = make_subject(f"detector:hf/{folder}?vocabulary={tmp_path / 'names.txt'}").detector  # type: ignore[attr-defined]
+    for question in ("Cat. dog. red cup", ""):
+        detections = detector.find(media.open(image), question)
+        found = [(detection.label, detection.score, round(detection.box[0])) for detection in detections]
+        # Boxes are 30 pixels wide about 30, 60, 90 and 120.
+        assert found == [("cat", 0.9, 15), ("dog", 0.8, 45), ("red cup", 0.7, 75), ("dog", 0.6, 105)], question
+
+
 def test_a_vocabulary_replaces_an_empty_question(tmp_path: Path, media: MediaFolder) -> None:
     folder, image = grounding_dino(tmp_path / "dino"), wide(media)
     names = ["Coffee cup", "cat", "", "dog", "cat", "pet", "red face"]

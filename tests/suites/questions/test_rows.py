@@ -43,6 +43,21 @@ def test_every_field_can_be_named_and_no_other_changes(field: str) -> None:
     assert {name for name in before if before[name] != after[name]} == {field, "others"}
 
 
+def test_a_field_that_is_given_no_column_has_none_although_a_usual_name_is_there(tmp_path: Path) -> None:
+    names = [*USUAL, "options", "A", "B"]
+    before = vars(find_columns(names, {}, Path("t")))
+    for field, columns in {**{name: [name] for name in ("id", "task", "hint", "split")}, "options": ["A", "B"]}.items():
+        after = vars(find_columns(names, {field: ""}, Path("t")))
+        assert {name for name in before if before[name] != after[name]} == {field, "others"}
+        assert (len(after[field]), set(after["others"])) == (0, {"group", "cluster", "options", *columns})
+    for field in ("question", "answer", "image"):
+        with pytest.raises(SnellenError, match=f"no column for the {field}"):
+            find_columns(names, {field: ""}, Path("t"))
+    assert [read(tmp_path, {"hint": "Look."}, **given).text for given in ({}, {"hint": ""})] == [
+        "Look.\nWhich?", "Which?",
+    ]  # fmt: skip
+
+
 def test_the_first_of_the_usual_names_counts_and_numbers_are_in_order() -> None:
     layout = find_columns(["gt", "Question", "question", "answer", "image_2", "image_10", "image_1"], {}, Path("t"))
     assert (layout.question, layout.answer, layout.images) == ("Question", "answer", ("image_1", "image_2", "image_10"))

@@ -14,7 +14,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated
-from snellen.suites.thresholds.report.sections import Exponent, exponent, sections, verdict
+from snellen.suites.thresholds.report.sections import Exponent, draw_canvases, exponent, sections, verdict
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import MOST_ITEMS, asked_of, bank, observer
 
@@ -48,6 +48,19 @@ def test_verdicts() -> None:
     assert verdict(Exponent(0.5, -0.1, 1.1)).startswith("cannot tell")
     assert verdict(Exponent(0.5, 0.3, 0.7)).endswith("only large images are made smaller")
     assert verdict(Exponent(1.6, 1.3, 1.9)).startswith("is neither")
+
+
+def test_bars_of_the_figure_reach_from_the_low_to_the_high_end() -> None:
+    """Lines start at 6, the geometric mean of 4 and 9 on the smallest canvas; subjects are 3 % apart."""
+    series = [("py:a", {448: (4.0, 3.0, 9.0), 896: (8.0, 7.0, 12.0)}), ("py:b", {448: (9.0, 8.0, 13.0)})]
+    (axes,) = draw_canvases(series, [448, 896]).axes
+    constant, share = axes.lines[:2]
+    assert (constant.get_linestyle(), share.get_linestyle()) == ("--", ":")
+    assert [*constant.get_ydata(), *share.get_ydata()] == pytest.approx([6, 6, 6, 12])
+    bars = [bar.tolist() for drawn in axes.containers for bar in drawn[2][0].get_segments()]
+    assert [[y for _, y in bar] for bar in bars] == [pytest.approx(ends) for ends in ((3, 9), (7, 12), (8, 13))]
+    assert [bar[0][0] for bar in bars] == pytest.approx([448 / 1.03**0.5, 896 / 1.03**0.5, 448 * 1.03**0.5])
+    assert [y for drawn in axes.containers for y in drawn[0].get_ydata()] == pytest.approx([4, 8, 9])
 
 
 def test_one_bank_has_all_canvases(tmp_path: Path) -> None:

@@ -167,6 +167,17 @@ def test_fingerprints(three: dict[str, ReportSection]) -> None:
     assert row_of(three["fingerprints"], "none")["spatial"] == "-33"
 
 
+def test_a_ring_has_three_abilities_or_more() -> None:
+    def report(*tasks: str) -> dict[str, ReportSection]:
+        return report_of(run({("a", ""): ALL}, items=[item for item in made_items() if item.task in tasks]))
+
+    three = report("counting", "localization", "spatial")["fingerprints"].table
+    assert three.to_dict("list") == {
+        "subject": ["a"], "counting": ["100"], "localization": ["100"], "spatial": ["100"],
+    }  # fmt: skip
+    assert "fingerprints" not in report("localization", "spatial")
+
+
 def test_each_panel_of_fingerprints_has_its_reference() -> None:
     towers = ("head:google/siglip2-so400m", "head:openai/clip-vit", "head:dinov2-large", "head:sam-vit", "chat:sample")
     examined = run({(name, ""): right_on(0) for name in towers})

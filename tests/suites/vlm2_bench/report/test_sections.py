@@ -147,6 +147,28 @@ def test_a_mean_of_equal_units_still_has_an_interval() -> None:
     )
 
 
+def test_whoever_answered_only_later_tasks_is_in_table_1_and_compared_with_people() -> None:
+    """`own:late` and one of the studies have no answer to Mat, the first task; `own:m` is wrong about all of Trk."""
+
+    def late(item: Item, spec: ReplySpec) -> str | None:
+        return None if item.task == "gc-mat" else _knows(item, spec)
+
+    def half(item: Item, spec: ReplySpec) -> str:
+        return (_knows if item.task == "gc-mat" else _says_yes)(item, spec)
+
+    items, both = [item for item in made_items() if item.task in ("gc-mat", "gc-trk")], "gc-mat, gc-trk"
+    studies: list[tuple[Says, str, str]] = [(late, "gc-trk", "0.0"), (_knows, both, "50.0")]
+    for people, tasks, right in studies:
+        subjects = {"fake:oracle": _knows, "own:m": half, "human:study": people, "own:late": late}
+        report = _report(made_run({(name, "vanilla"): says for name, says in subjects.items()}, items))
+        assert list(report["table-1"].table["subject"][:4]) == ["own:m", "human:study", "own:late", "fake:oracle"]
+        lines = report["below-people"].table[["subject", "tasks", "percent right", "people's"]]
+        assert lines.to_numpy().tolist() == [
+            ["own:m", tasks, right, "100.0"], ["own:late", "gc-trk", "100.0", "100.0"],
+            ["fake:oracle", tasks, "100.0", "100.0"],
+        ]  # fmt: skip
+
+
 # Findings II and III
 
 
