@@ -36,6 +36,8 @@ THOUSANDTHS, Y_FIRST = (in_unit(FRACTIONS, unit) for unit in ("thousandths", "th
         ("It looks like [0.1, 0.2] at first. The answer is [0.5, 0.25].", FRACTIONS, (320, 120)),
         ("\\boxed{(0.5, 0.25)}", FRACTIONS, (320, 120)),
         ("[0.1, 0.2] or [0.5, 0.25]", FRACTIONS, None),
+        ("The answer is [0.1, 0.2] or [0.5, 0.25]. The middle is [0.5, 0.5].", FRACTIONS, None),
+        ("The answer is [0.1, 0.2, 0.3]. The disc is at [0.5, 0.25].", FRACTIONS, (320, 120)),  # three are no points
         ("I cannot see a disc.", FRACTIONS, None),
         ("[320, 120]", FRACTIONS, None),  # another unit is never read by itself
         ("[320, 120]", PIXELS, (320, 120)),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -21,8 +22,10 @@ from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner, Result
 
 from snellen.analysis.studies.people_tables import person_table
+from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item, Option, ReplySpec, View
+from snellen.core.prompt import Prompt
 from snellen.core.response import Response
 from snellen.core.storage.files import kernel_lock
 from snellen.core.storage.itemset import ItemSet
@@ -45,7 +48,7 @@ from snellen.web.design import BlockDesign, StudyDesign, read_design
 from snellen.web.explorer.content import explorer_content
 from snellen.web.forgetting import TEXTS, forget
 from snellen.web.importing import admit_all, import_study, read_refused, read_results_of
-from snellen.web.pages import accepted_texts, as_recorded
+from snellen.web.pages import PageTrial, accepted_texts, as_page, as_recorded
 from snellen.web.participants import PEOPLE, Participant, as_participants, people_table
 from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, StudyRecord, Texts
 from snellen.web.reviewing import agreement_lines, key_checks
@@ -338,6 +341,11 @@ def test_practice_accepts_every_right_text(kind: AnswerKind, answer: Any, record
     view = View(item_id="i", stimulus_id="i", task="t", question="?", query=(), reply=ReplySpec(kind, keys))
     assert as_recorded(view, answer) == recorded
     assert accepted_texts(view, answer) == further
+    item = Item("i", "s", "t", "?", (), answer, kind, "i", "i", "i", split="train")
+    task: Any = SimpleNamespace(id="t", protocols={"strict": SimpleNamespace(threshold=0.8)})
+    trial = PageTrial(task, Condition(()), Prompt((), (view,)))
+    page = as_page(trial, {"i": item}, None, practice=True, reason=False)
+    assert (page.feedback, page.accepted, page.tolerance) == ({"i": recorded}, {"i": further} if further else {}, 0.8)
 
 
 Change = Callable[[list[RecordRow]], Sequence[ReadRow]]

@@ -106,6 +106,23 @@ def test_a_study_is_one_subject_before_all_others(run: Run) -> None:
     assert len(set(keys)) == len(keys) == len(run.responses)
 
 
+def test_a_person_has_the_same_number_under_every_condition_and_each_study_counts_from_0(
+    items: ItemSet, tmp_path: Path
+) -> None:
+    names, conditions = ("human:eyes/p01", "human:ears/p01", "human:eyes/p02"), ["vanilla", "samples=1"]
+    people = [person(name, able("x", items, PERFECT), questions="1") for name in names]
+    suite = replace(SUITE, tasks={"naming": SUITE.tasks["naming"]})
+    together = pooled(load_run(ask_people(tmp_path / "run", items, suite, people, conditions=conditions), suite_of))
+    numbers = {
+        (f"human:{study}", text, n) for study, n in (("eyes", 0), ("eyes", 1), ("ears", 0)) for text in conditions
+    }
+    assert {arm.arm_key for arm in together.card.arms} == numbers
+    assert {response.arm_key for response in together.responses} == numbers
+    scores = together.scores["strict"]
+    assert set(zip(scores["subject"], scores["condition"], scores["repeat"], strict=True)) == numbers
+    assert [number_of_people(together, "human:eyes", text) for text in conditions] == [2, 2]
+
+
 def test_a_run_without_people_is_unchanged(run: Run, items: ItemSet) -> None:
     model = able("chat:m", items, PERFECT)
     alone = load_run(ask_people(items.root.parent / "alone", items, SUITE, [], others=[model]), suite_of)
