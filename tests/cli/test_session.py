@@ -85,7 +85,7 @@ def plain(text: str, words: dict[str, str], folder: Path) -> str:
     """A text without folders, moments, durations, versions and what depends on the processor's last digits."""
     for name, path in (*words.items(), ("HERE", str(folder))):
         text = text.replace(path, name)
-    text = text.replace(__version__, "VERSION")
+    text = re.sub(r'"versions": ?\{[^{}]*\}', "VERSIONS", text.replace(__version__, "VERSION"))
     text = re.sub(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", "DATE", text)
     text = re.sub(r"-?\d+\.\d{9,}", lambda number: f"{float(number[0]):.8g}", text)  # last digits of a processor
     text = re.sub(r"Digest of (\S+): [0-9a-f]{64}", r"Digest of \1: HASH", text)
@@ -96,7 +96,7 @@ def contents(folder: Path) -> Iterator[tuple[str, str]]:
     """Every file below a folder that holds text or a table, with its content."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
-        if name.startswith("home/") or path.name == "stamp.json":
+        if name.startswith("home/") or path.name in ("stamp.json", "digest.json"):
             continue
         if path.suffix == ".html" and path.name != "explore.html":
             yield name, page_text(path)
