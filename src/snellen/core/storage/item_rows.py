@@ -92,7 +92,7 @@ def changed(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, Mapping):
         parts = {change(key): changed(part, change) for key, part in value.items()}
         if len(parts) < len(value):
-            raise SnellenError(f"two names of an object become one ({list(value)!r:.200})")
+            raise SnellenError(f"two names of an object become one ({list(value)!r:.90}); copy or build it again")
         return parts
     if type(value) in (list, tuple):
         return type(value)(changed(part, change) for part in value)
