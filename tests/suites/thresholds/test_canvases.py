@@ -56,7 +56,7 @@ def test_bars_of_the_figure_reach_from_the_low_to_the_high_end() -> None:
     (axes,) = draw_canvases(series, [448, 896]).axes
     constant, share = axes.lines[:2]
     assert (constant.get_linestyle(), share.get_linestyle()) == ("--", ":")
-    assert [*constant.get_ydata(), *share.get_ydata()] == pytest.approx([6, 6, 6, 12])
+    assert [*np.asarray(constant.get_ydata()), *np.asarray(share.get_ydata())] == pytest.approx([6, 6, 6, 12])
     bars = [bar.tolist() for drawn in axes.containers for bar in drawn[2][0].get_segments()]
     assert [[y for _, y in bar] for bar in bars] == [pytest.approx(ends) for ends in ((3, 9), (7, 12), (8, 13))]
     assert [bar[0][0] for bar in bars] == pytest.approx([448 / 1.03**0.5, 896 / 1.03**0.5, 448 * 1.03**0.5])
