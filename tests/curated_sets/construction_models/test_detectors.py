@@ -453,9 +453,9 @@ def test_an_owl_box_counts_by_its_best_phrase_whichever_it_is(
     detector: Any = make_subject(f"detector:hf/{folder}?vocabulary={tmp_path / 'names.txt'}").detector  # type: ignore[attr-defined]
     for question in ("Cat. dog. red cup", ""):
         detections = detector.find(media.open(image), question)
-        found = [(detection.label, detection.score, round(detection.box[0])) for detection in detections]
+        rows = [(detection.label, detection.score, round(detection.box[0])) for detection in detections]
         # Boxes are 30 pixels wide about 30, 60, 90 and 120.
-        assert found == [("cat", 0.9, 15), ("dog", 0.8, 45), ("red cup", 0.7, 75), ("dog", 0.6, 105)], question
+        assert rows == [("cat", 0.9, 15), ("dog", 0.8, 45), ("red cup", 0.7, 75), ("dog", 0.6, 105)], question
 
 
 def test_a_vocabulary_replaces_an_empty_question(tmp_path: Path, media: MediaFolder) -> None:

@@ -57,10 +57,12 @@ def test_bars_of_the_figure_reach_from_the_low_to_the_high_end() -> None:
     constant, share = axes.lines[:2]
     assert (constant.get_linestyle(), share.get_linestyle()) == ("--", ":")
     assert [*np.asarray(constant.get_ydata()), *np.asarray(share.get_ydata())] == pytest.approx([6, 6, 6, 12])
-    bars = [bar.tolist() for drawn in axes.containers for bar in drawn[2][0].get_segments()]
+    bars = [bar.tolist() for bars_of_subject in axes.containers for bar in bars_of_subject[2][0].get_segments()]
     assert [[y for _, y in bar] for bar in bars] == [pytest.approx(ends) for ends in ((3, 9), (7, 12), (8, 13))]
     assert [bar[0][0] for bar in bars] == pytest.approx([448 / 1.03**0.5, 896 / 1.03**0.5, 448 * 1.03**0.5])
-    assert [y for drawn in axes.containers for y in drawn[0].get_ydata()] == pytest.approx([4, 8, 9])
+    assert [y for bars_of_subject in axes.containers for y in bars_of_subject[0].get_ydata()] == pytest.approx(
+        [4, 8, 9]
+    )
 
 
 def test_one_bank_has_all_canvases(tmp_path: Path) -> None:
