@@ -20,6 +20,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.reports import Report, Run, load_run, write_report
 from snellen.reports.comparisons import compared, families, paired, rank_cells
+from snellen.reports.figures import overview, strip
 from snellen.subjects.fakes.make import make_fake
 from tests.reports.exam import SUITE, Able, able, leave_out_figures, suite_of, write_items, write_run
 
@@ -204,3 +205,12 @@ def test_one_subject_has_no_rank_and_no_group(run: Run) -> None:
     )
     assert rank_table(alone).empty
     assert group_contrasts(alone).empty
+
+
+def test_subjects_without_the_first_task_are_in_every_panel(run: Run) -> None:
+    rows = run.results
+    task = next(task for task in run.suite.tasks if task in set(rows["task"]))
+    fewer = replace(run, results=rows[(rows["subject"] != rows["subject"].iloc[-1]) | (rows["task"] != task)])
+    for draw in (overview, strip):
+        counts = [max(len(axes.get_yticks()) for axes in draw(each).axes) for each in (run, fewer)]
+        assert counts[0] == counts[1] > 1
