@@ -285,10 +285,10 @@ def check_items(items: ItemSet, suite: Suite) -> None:
     path, suite = items.root / "items.parquet", suite.of_items(items)
     if (count := len({name for item in items.items for name in item.requires})) > MAX_ABILITIES:
         raise SnellenError(f"{path}: items require {count} abilities, more than {MAX_ABILITIES}; build the set again")
-    levels = {(name, str(level)) for item in items.items for name, level in item.factors.items()}
     split = {factor for task in suite.tasks.values() for factor in task.split_by}
-    if (count := sum(factor in split for factor, _ in levels)) > MAX_LEVELS:
-        raise SnellenError(f"{path}: factors have {count} levels, more than {MAX_LEVELS}; build the set with others")
+    levels = {(factor, item.factors.get(factor)) for item in items.items for factor in split & item.factors.keys()}
+    if len(levels) > MAX_LEVELS:
+        raise SnellenError(f"{path}: factors have {len(levels)} levels, more than {MAX_LEVELS}; build it with others")
     for number, item in enumerate(items.items):
         task = suite.tasks.get(item.task)
         location = f"{path} row {number}"

@@ -81,7 +81,7 @@ def batch_id(item_id: str, items: ItemSet, condition: Condition) -> str:
 
 
 def _of_batch(row: AnswerRow, item_id: str, mark: str, condition: str | None, items: ItemSet) -> AnswerRow:
-    if mark != digest(items.card.rows_hash, 8):
+    if f"{item_id}@{mark}" != batch_id(item_id, items, Condition(())):
         raise SnellenError(f"{row.location}: {row.item!r:.100} is of a batch written for another item set")
     return replace(row, item=item_id, condition=row.condition or condition or "")
 

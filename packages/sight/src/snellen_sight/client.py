@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-MOST_REDIRECTS = 5
+MOST_REDIRECTS = 5  # of one call
 
 
 @dataclass(frozen=True)

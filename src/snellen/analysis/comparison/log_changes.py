@@ -142,11 +142,11 @@ def _read_scores(pair: ItemPair) -> list[float]:
 
 
 def _read(row: LogRow, other_row: LogRow) -> float:
-    """1 if the reply names the target among the options, else 0; NaN without a reply or a target among them."""
+    """1 if the reply names the target among the options, else 0; NaN without a reply or if it names none or several."""
     by_name = dict[str, set[str]]()
     for label, text in other_row.options:
-        by_name.setdefault(label.casefold(), set()).add(label)
-        by_name.setdefault(text.casefold(), set()).add(label)
+        for name in (label, text):
+            by_name.setdefault(name.casefold(), set()).add(label)
     targets = (form.casefold() for text in other_row.target for form in (text, text.strip("().: ")))
     keys = next((by_name[target] for target in targets if target in by_name), ())
     if row.reply is None or len(keys) != 1:  # two options have the same text, or one has another's letter
