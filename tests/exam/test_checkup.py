@@ -59,6 +59,19 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     assert notes.is_file()
 
 
+@pytest.mark.parametrize("more", [False, True])
+def test_the_report_is_written_anew_when_sets_have_grown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: bool
+) -> None:
+    reported, so_far = list[Any](), object()
+    monkeypatch.setattr(checkup, "_examined", lambda *settings: ["fake:chance"])
+    monkeypatch.setattr(checkup, "_examine_all", lambda *settings: (so_far, {}, 3.0))
+    monkeypatch.setattr(checkup, "grow", lambda batteries, examined, *settings: 2.0)
+    monkeypatch.setattr(checkup, "_reported", lambda *settings: reported.extend(settings))
+    checkup.checkup((), CheckupOptions(tmp_path, quick=True, more=more, show_progress=False))
+    assert (reported[4], reported[6]) == ((None, 2.0) if more else (so_far, 3.0)), "what is kept, and the pace"
+
+
 @pytest.mark.parametrize("moves", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
     options = BuildOptions(tmp_path / "items" / "thresholds", n=17, quick=True, tasks=("acuity",))
