@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,16 +19,11 @@ from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
 from snellen.suites import suite_of
+from tests.goldens.descriptions import line
 from tests.goldens.golden import assert_golden
 from tests.helpers.sets import small_set
 
 SUITES = ("ava-bench", "combo", "vlm2-bench")
-
-
-def plain(value: Any) -> str:
-    """JSON with numbers of six digits."""
-    text = json.dumps(value, default=lambda part: part.tolist())
-    return json.dumps(json.loads(text, parse_float=lambda number: float(f"{float(number):.6g}")), ensure_ascii=False)
 
 
 def features_of(item: Item) -> list[str]:
@@ -54,15 +47,15 @@ def attack_lines(items: ItemSet, suite: Suite) -> Iterator[str]:
         # The answers of other attacks are near ties, which the last digits of a processor decide.
         attacks = [attack for attack in ATTACKS[:4] if attack.name != "odd option" or choices(test[0])]
         for attack in [*attacks, *([ATTACKS[5]] if test[0].answer_kind in VECTORS else [])]:
-            yield f"{task.id}, {attack.name}: {plain(attack.fit(train, main_metric(task))(test))}"
+            yield f"{task.id}, {attack.name}: {line(attack.fit(train, main_metric(task))(test), digits=6)}"
         features = [features_of(item) for item in test]
         clues = [sorted(clues_of(item, memory)) for item in test]
         yield f"{task.id}, features: {digest(features, 16)} {sorted(set(features[0]))[:9]}"
         yield f"{task.id}, clues: {digest(clues, 16)} {sorted(set(clues[0]))[:9]}"
-        yield f"{task.id}, turns: {plain(turns(items, task, 4))} {sorted(sampled(items, task, 3))}"
+        yield f"{task.id}, turns: {line(turns(items, task, 4), digits=6)} {sorted(sampled(items, task, 3))}"
     train, test = ([item for item in items.items if (item.split == "test") == is_test] for is_test in (False, True))
     for row in (*measure_blind(train, test, suite, ATTACKS[:3]), *measure_by_folds(items.items, suite, ATTACKS[:3])):
-        yield f"{plain(list(row.model_dump().values()))}"
+        yield line(list(row.model_dump().values()), digits=6)
 
 
 def floor_lines(items: ItemSet, suite: Suite) -> Iterator[str]:
@@ -73,14 +66,14 @@ def floor_lines(items: ItemSet, suite: Suite) -> Iterator[str]:
         for rule in floors.rules(task.id):
             if rule.needs_training and (rule.name == THUMBNAIL or test[0].answer_kind in VECTORS):
                 continue  # it reads the sizes of files, or means of regressions: another processor has others
-            answers = plain(rule.answers(test))
+            answers = line(rule.answers(test), digits=6)
             yield f"{task.id}, {rule.name}, {'fitted' if rule.needs_training else 'closed'}: {answers}"
         for item in test[:2] if task.boxes else ():
-            yield f"{task.id}, boxes: {plain(box_features(task.boxes)(item))}"
-            yield f"{task.id}, pixels: {plain(pixels(task.boxes, item)[::7].round(3))}"
+            yield f"{task.id}, boxes: {line(box_features(task.boxes)(item), digits=6)}"
+            yield f"{task.id}, pixels: {line(pixels(task.boxes, item)[::7].round(3), digits=6)}"
     for score in (*floors.scores(False), *floors.scores(True)):
         if score.name != THUMBNAIL and not score.name.endswith("learnt"):
-            yield plain(list(score.model_dump().values()))
+            yield line(list(score.model_dump().values()), digits=6)
 
 
 @pytest.mark.parametrize("name", SUITES)

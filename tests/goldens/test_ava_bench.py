@@ -26,7 +26,7 @@ from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.prompts import target
 from snellen.suites.ava_bench.tasks import AXES
-from tests.goldens.plain_text import assert_rows, short, task_rows
+from tests.goldens.descriptions import assert_lines, short, task_lines
 from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, item_source, one_of_each
 from tests.suites.ava_bench.test_scoring import replied
 
@@ -80,11 +80,11 @@ def test_items_and_tasks_are_as_they_were(tmp_path: Path) -> None:
     for name, task in SUITE.tasks.items():
         ability, item = ability_named(name), items[name]
         about = ability.requires, ability.meaning, ability.subgroups, ability.balanced_by, ability.option_labels
-        rows += [*task_rows(task, item), (*about, ability.released and ability.released.folder, item.measures)]
+        rows += [*task_lines(task, item), (*about, ability.released and ability.released.folder, item.measures)]
         if (first := ability.first_part_alone) is not None:
             metrics = [metric for protocol in task.protocols.values() for metric in protocol.metrics]
             rows.append((first.description, [first.score(item, metric) for metric in metrics]))
-    assert_rows("ava-bench/items.txt", [*rows, list(ABILITIES)])
+    assert_lines("ava-bench/items.txt", [*rows, list(ABILITIES)])
 
 
 def test_views_of_every_task_are_as_they_were(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_views_of_every_task_are_as_they_were(tmp_path: Path) -> None:
                 images = [(part.shape[1::-1], sha256(part.tobytes())[:8]) for part in pixels]
                 digest = short(view.question, view.options, view.marks, view.reply)
                 rows.append((f"{task}:", images, digest, target(view.reply, item.answer)))
-    assert_rows("ava-bench/views.txt", rows)
+    assert_lines("ava-bench/views.txt", rows)
 
 
 def test_scores_of_replies_are_as_they_were(tmp_path: Path) -> None:
@@ -116,4 +116,4 @@ def test_scores_of_replies_are_as_they_were(tmp_path: Path) -> None:
         for protocol in SUITE.tasks[task].protocols.values():
             read = {text: score_one(item, replied(item, text), protocol) for text in REPLIES}
             rows += [(task, protocol.name, [text], scores) for text, scores in read.items()]
-    assert_rows("ava-bench/scores.txt", rows)
+    assert_lines("ava-bench/scores.txt", rows)

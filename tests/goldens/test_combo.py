@@ -13,9 +13,9 @@ from snellen.suites import SUITES
 from snellen.suites.combo.questions.categories import category_parts, classify_parts
 from snellen.suites.combo.questions.perception import QUESTIONS, names, option_values
 from snellen.suites.combo.scoring import chain_judgement
+from tests.goldens.descriptions import assert_lines, task_lines
 from tests.goldens.golden import assert_golden
 from tests.goldens.house import calls_text
-from tests.goldens.plain_text import assert_rows, task_rows
 from tests.helpers.sets import small_set
 
 SETTINGS = (
@@ -42,7 +42,7 @@ def test_tasks_and_later_calls_are_as_they_were(sets_folder: Path) -> None:
     items, rows = small_set("combo", sets_folder), list[Any]()
     for name, task in SUITES.get("combo").tasks.items():
         tested = [item for item in items.task(name) if item.split == "test"]
-        rows += [*task_rows(task, tested[0]), [item.factors for item in tested[:3]]]
+        rows += [*task_lines(task, tested[0]), [item.factors for item in tested[:3]]]
     item = items.task("category-building")[1]
     view = item.view()
     captioned = replace(view, support=tuple(replace(d, caption=f"caption {n}") for n, d in enumerate(view.support)))
@@ -57,4 +57,4 @@ def test_tasks_and_later_calls_are_as_they_were(sets_folder: Path) -> None:
     for question, dimension in QUESTIONS.items():
         options = option_values(dimension, {"shape/primary": "cube", "shape/secondary": "cone"})
         rows.append((question, {option: names(dimension, option) for option in options}))
-    assert_rows("combo/tasks.txt", rows)
+    assert_lines("combo/tasks.txt", rows)

@@ -20,8 +20,8 @@ from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, ImageQuest
 from snellen.suites.ava_bench.items import ORIENTATIONS
 from tests.curated_sets.ava_bench.selection.fixtures import curating, scene
 from tests.curated_sets.ava_bench.selection.marked_scenes import item_source
+from tests.goldens.descriptions import grouped_text
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import grouped_text
 
 RULES = Rules(
     fewest=2, a_thing=9, most_counted=4, counted_open=Caps(2, 4, 2), counted_fsc=Caps(1, 3, 2), counted_cars=Caps(2, 5),

@@ -11,7 +11,7 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.exam.items import find_recipe
 from snellen.suites import SUITES
-from tests.goldens.plain_text import assert_rows
+from tests.goldens.descriptions import assert_lines
 from tests.helpers.sets import small_set
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
@@ -42,4 +42,4 @@ def test_plans_parameters_and_cards_are_as_they_were(suite: str, sets_folder: Pa
         rows += [fields, ("plan", recipe.plan(options)), ("parameters", recipe.parameters(options))]
     card = small_set(suite, sets_folder).card
     rows += [(name, getattr(card, name)) for name in ("source", "counts", "recipe", "provenance", "notes")]
-    assert_rows(f"generated/{suite}.txt", rows)
+    assert_lines(f"generated/{suite}.txt", rows)

@@ -14,6 +14,7 @@ from snellen.core.box_units import in_unit
 from snellen.core.item import Affine, ReplySpec
 from snellen.scoring.answers import answer_form, read_answer, read_cut_off
 from snellen.scoring.answers.texts import unwrap
+from tests.goldens.descriptions import line
 from tests.goldens.golden import assert_golden
 
 FOLDER = Path(__file__).parents[1] / "scoring"
@@ -47,13 +48,6 @@ OTHERS |= {f"box in {unit}": in_unit(SPECS["cases: norm_box"], unit) for unit in
 """Questions that every reply is read for, besides its own."""
 
 
-def plain(answer: Any) -> str:
-    """The answer on one line, with ten digits of its numbers."""
-    return json.dumps(
-        json.loads(json.dumps(answer), parse_float=lambda number: round(float(number), 10)), ensure_ascii=False
-    )
-
-
 @pytest.mark.parametrize("part", range(PARTS))
 def test_replies_are_read_as_they_were(part: int) -> None:
     lines = []
@@ -69,6 +63,6 @@ def test_replies_are_read_as_they_were(part: int) -> None:
             for kind in ("", "norm_box", "colour"):
                 form = answer_form(reply, OTHERS.get(kind, SPECS[name]))
                 readings[f"form {kind}"] = None if form in ("none", "as asked") else form
-            texts = ", ".join(f"{key} {plain(value)}" for key, value in readings.items() if value is not None)
+            texts = ", ".join(f"{key} {line([value])}" for key, value in readings.items() if value is not None)
             lines.append(f"{json.dumps(reply[:60], ensure_ascii=False)}: {texts}")
     assert_golden(f"replies/{part}.txt", "\n".join(lines) + "\n")

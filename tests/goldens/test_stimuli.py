@@ -33,7 +33,7 @@ from snellen.stimuli.scenes.floor_patterns import PATTERNS, pattern_factor
 from snellen.stimuli.scenes.highlights import highlight_shares
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.truth import least_extent_px
-from tests.goldens.plain_text import assert_rows
+from tests.goldens.descriptions import assert_lines
 
 KINDS = (Material("metal", "yellow"), Material("rubber", "purple"), Material("glass"), Material("wood"))
 PLACES = [(0.9 * n - 2.4, 0.8 * (n % 2), 0.7 + 0.1 * n) for n in range(6)]
@@ -81,7 +81,7 @@ def test_scenes_and_cameras_measure_what_they_did() -> None:
     for index in range(7, 9504, 1201):
         rotation = turn((1, 2, 3), 77.0) if index % 2 else None
         rows.append(scenes.composite_scene(scenes.composite(index), rotation=rotation).solids)
-    assert_rows("stimuli/scenes.txt", rows)
+    assert_lines("stimuli/scenes.txt", rows)
 
 
 def test_appearances_and_flat_images_are_as_they_were() -> None:
@@ -96,7 +96,7 @@ def test_appearances_and_flat_images_are_as_they_were() -> None:
     for shape in SHAPES:
         texture = wood_texture(shape, 40).astype(float)
         rows.append((shape, texture[::13, ::9].round(5).tolist(), texture.mean(axis=(0, 1)).round(5)))
-    assert_rows("stimuli/appearances.txt", rows)
+    assert_lines("stimuli/appearances.txt", rows)
 
 
 def index_sums(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -116,7 +116,7 @@ def test_regions_of_images_are_as_they_were() -> None:
     rows.append(([regions.near_px(height) for height in (90, 301, 345, 480, 960)], index_sums(regions.grown(mask, 3))))
     rows.append(regions.near_weight(regions.grown(mask, 9))[8:40:2, 33].astype(float).round(5))
     rows.append(regions.enlarged(regions.blocks(ramp), 50, 70)[::7, ::11, 0].astype(float).round(3))
-    assert_rows("stimuli/regions.txt", rows)
+    assert_lines("stimuli/regions.txt", rows)
 
 
 def test_facts_about_renderers_are_as_they_were(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -141,4 +141,4 @@ def test_facts_about_renderers_are_as_they_were(monkeypatch: pytest.MonkeyPatch,
                 [image_cache._name(each, scenes.to_json(each.scene), chosen, renderer) for each in (spec, one_lamp)]
             )
             rows.append(sha256(image_recipe(spec, chosen).encode()))
-    assert_rows("stimuli/renderers.txt", rows)
+    assert_lines("stimuli/renderers.txt", rows)

@@ -27,8 +27,9 @@ from snellen.reports.rows import plain_rows
 from snellen.subjects.fakes.make import make_fake
 from tests.goldens.golden import assert_golden
 from tests.goldens.house import page_text
+from tests.goldens.sections import figure_text
 from tests.helpers.people import ask_people, person
-from tests.helpers.report_texts import figure_text, report_text, rounded
+from tests.helpers.report_texts import report_text, rounded
 from tests.reports.exam import SUITE, Able, able, leave_out_figures, suite_of, write_items, write_run
 
 HIGH = {"naming": 0.95, "finding": 0.9, "building": 0.8, "sizing": 0.9}

@@ -25,7 +25,7 @@ from snellen.web.importing import RECORDS, REFUSED, import_locked, imported, rea
 from snellen.web.plan import RecordRow, Start
 from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten, read_study, write_private
 
-TEXTS, MAX_FILES = (".json", ".jsonl", ".csv", ".tsv", ".html", ".md", ".yaml"), 20_000
+TEXTS, MAX_FILES = (".json", ".jsonl", ".csv", ".tsv", ".html", ".md", ".yaml", ".half"), 20_000
 """Files that are searched for people's names, and the greatest number of them in a folder."""
 _SAMPLE = re.compile(("[,;\t]".join(SAMPLE_COLUMNS) + '|"source": *"judgement sample"').encode())
 """In a sample for people who judge, which has words without the name of who wrote them."""
@@ -159,7 +159,8 @@ def _delete(root: Path, number: int) -> int:
 
 
 def _overwrite_log(root: Path) -> bool:
-    """Empty the write-ahead log; False if it may still hold copies of rows, since another process reads it."""
+    """Overwrite what is left of deleted rows, and empty the log; False if it may have copies, as others read it."""
     with contextlib.closing(databases.connect(root / RESULTS)) as connection:
+        connection.execute("VACUUM")  # a page that was split keeps copies, which `secure_delete` does not reach
         is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # waits `BUSY_SECONDS`
     return not is_busy

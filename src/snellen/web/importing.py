@@ -100,13 +100,13 @@ def admit_all(
         places = {submission.source, submission.source.rpartition(": ")[2]}
         # A person may call themselves like somebody's result.
         names = set[str]() if RESULT_NAME.fullmatch(submission.name) else {submission.name}
-        if matches := (places | names).intersection(skip):
-            skipped |= matches
-            refused.append(Refused(submission.name, submission.source, "", SKIPPED))
-            continue
-        if not gone.isdisjoint(person_digests([row for row in submission.rows if isinstance(row, RecordRow)])):
+        skipped |= (matches := (places | names).intersection(skip))
+        record_rows = [row for row in submission.rows if isinstance(row, RecordRow)]
+        if not gone.isdisjoint(person_digests(record_rows)):
             continue
         rows, problems = admit(submission, plan, leave_out=skip_bad)
+        if matches:
+            rows, problems = [], [Refused(submission.name, submission.source, "", SKIPPED, joined_digests(record_rows))]
         refused += problems
         if rows:
             people.append((submission.name, rows))

@@ -10,7 +10,7 @@ import pytest
 from snellen.analysis.tables import plots
 from snellen.analysis.tables.plots import LevelPanel, two_lines, without_middle
 from tests.goldens.golden import assert_golden
-from tests.helpers.report_texts import figure_text
+from tests.goldens.sections import figure_text
 
 
 @pytest.mark.parametrize(

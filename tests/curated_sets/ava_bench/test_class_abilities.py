@@ -25,8 +25,8 @@ from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.curated_sets.rules import Caps
 from snellen.stimuli.video import write_video
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
+from tests.goldens.descriptions import grouped_set_text
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import set_text
 
 WIDTH, HEIGHT = 64, 48
 RULES = Rules(
@@ -237,4 +237,4 @@ def test_boxes_images_and_domains(built: ItemSet) -> None:
 
 
 def test_the_set_equals_its_golden(built: ItemSet) -> None:
-    assert_golden("curated/ava-classes.txt", set_text(built))
+    assert_golden("curated/ava-classes.txt", grouped_set_text(built))

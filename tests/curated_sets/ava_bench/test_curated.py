@@ -24,8 +24,8 @@ from snellen.curated_sets.ava_bench.selection.images import OTHER_SIZE, UNREADAB
 from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.curated_sets.ava_bench.selection.splits import ONE_SIDE
 from snellen.curated_sets.rules import Caps
+from tests.goldens.descriptions import grouped_set_text, masked
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import masked, set_text
 from tests.suites.ava_bench.fixtures import ATOMIC
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
@@ -288,7 +288,7 @@ def test_a_set_and_its_plan_equal_their_golden(tmp_path: Path) -> None:
     plan = FEW.plan(BuildOptions(tmp_path / "set", sources={"data": tmp_path}, n=3, show_progress=False))
     items = build(tmp_path, tasks=("localization", "object", "counting"))
     table = (tmp_path / "set" / "curation.csv").read_text()
-    assert_golden("curated/ava-things.txt", masked(f"{plan}\n{table}", tmp_path) + set_text(items, tmp_path))
+    assert_golden("curated/ava-things.txt", masked(f"{plan}\n{table}", tmp_path) + grouped_set_text(items, tmp_path))
 
 
 def test_a_second_image_of_one_name_and_abilities_without_items_are_recorded(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from snellen.curated_sets.rules import Caps
 from snellen.curation.queues import write_queue
 from snellen.exam.run import run
 from snellen.web.reviewing import decide_review
+from tests.goldens.descriptions import grouped_set_text
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import set_text
 from tests.helpers.reviewers import reviewed_by
 
 FEW = Curated(Rules(texture=Caps(5, 9)))
@@ -152,7 +152,7 @@ def test_the_sets_of_all_steps_equal_their_golden(tmp_path: Path) -> None:
     run_folder = answered(names, {item.item_id: merged[item.provenance["label"]] for item in names.items}, tmp_path)
     review = build("scene-merges", tmp_path, "review", inputs={"scene-names": run_folder})
     clutter = build("texture-clutter", tmp_path, "clutter")
-    text = "".join(set_text(items, tmp_path) for items in (names, review, clutter))
+    text = "".join(grouped_set_text(items, tmp_path) for items in (names, review, clutter))
     for file in ("review/choices/scenes.yaml", "clutter/curation.csv"):
         text += (tmp_path / file).read_text().replace(str(tmp_path), "")
     assert_golden("curated/ava-proposals.txt", text)

@@ -26,8 +26,8 @@ from snellen.web.building import build_study
 from snellen.web.design import read_design
 from snellen.web.pages import as_page, page_trials
 from snellen.web.study import read_plan
+from tests.goldens.descriptions import grouped_set_text, masked
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import masked, set_text
 
 
 def ask(toy: ItemSet, step: str, out: Path, **fields: int) -> ItemSet:
@@ -144,7 +144,7 @@ def test_the_sets_of_both_steps_equal_their_golden(toy: ItemSet, tmp_path: Path)
         ask(toy, "pair-comparisons", tmp_path / "pairs", n=6, seed=2),
         ask(toy, "natural-votes", tmp_path / "votes"),
     ]
-    text = "".join(set_text(items, tmp_path, toy.root) for items in sets)
+    text = "".join(grouped_set_text(items, tmp_path, toy.root) for items in sets)
     options = BuildOptions(tmp_path, tasks=("natural-votes",), sources={"items": toy.root})
     plans = [SUITE.recipes["curated"].plan(BuildOptions(tmp_path, tasks=("pair-comparisons",), n=3, seed=4))]
     plans.append(SUITE.recipes["curated"].plan(options))

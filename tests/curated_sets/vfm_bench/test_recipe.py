@@ -35,8 +35,8 @@ from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.exam.run import run
 from snellen.suites.vfm_bench.class_images import ClassImage, Concept, ConceptTask, draw_records
+from tests.goldens.descriptions import grouped_set_text, masked
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import masked, set_text
 from tests.helpers.reviewers import decision_set, reviewed_by
 
 LEAVES = ("blight", "early blight", "late blight")
@@ -477,7 +477,7 @@ def test_the_sets_of_all_steps_equal_their_golden(
         )
     ]  # fmt: skip
     folders = (chosen.root, votes, tmp_path, data)
-    text = "".join(set_text(items, *folders) for items in (candidates, chosen, *steps, final))
+    text = "".join(grouped_set_text(items, *folders) for items in (candidates, chosen, *steps, final))
     assert_golden("curated/vfm-bench.txt", text + masked("\n".join(map(str, plans)), *folders) + "\n")
 
 

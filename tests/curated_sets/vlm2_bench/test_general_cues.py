@@ -24,8 +24,8 @@ from snellen.curated_sets.vlm2_bench.recipe import Curated
 from snellen.curation.queues import write_queue
 from snellen.exam.run import run
 from snellen.web.reviewing import decide_review
+from tests.goldens.descriptions import grouped_set_text, masked
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import masked, set_text
 from tests.helpers.reviewers import reviewed_by
 
 PAIRS: Mapping[str, str] = {
@@ -372,7 +372,7 @@ def test_the_sets_of_all_steps_equal_their_golden(source: Path, tmp_path: Path) 
         Curated().plan(options),
         Curated().plan(BuildOptions(tmp_path, tasks=("gc-answers",), sources={"gc": source})),
     ]
-    text = "".join(set_text(items, tmp_path) for items in sets)
+    text = "".join(grouped_set_text(items, tmp_path) for items in sets)
     assert_golden("curated/vlm2-cues.txt", text + masked("\n".join(map(str, plans)), tmp_path) + "\n")
 
 

@@ -24,8 +24,8 @@ from snellen.curated_sets.vlm2_bench.zoom import detection_items
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.items import sorted_pattern
 from snellen.suites.vlm2_bench.sequences import PC_COUNTS
+from tests.goldens.descriptions import grouped_set_text, masked
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import masked, set_text
 from tests.helpers.journey import colour_set
 
 NAMES = ("nora", "olga", "rosa", "sina", "yuki")
@@ -319,7 +319,7 @@ def test_the_sets_of_objects_and_people_equal_their_golden(tmp_path: Path) -> No
             ((), {}, 0), ((), sources, 3), (("oc-cnt", "pc-grp"), sources, 0), (("zoom",), {"items": final.root}, 0),
         )
     ]  # fmt: skip
-    text = "".join(set_text(items, tmp_path) for items in sets)
+    text = "".join(grouped_set_text(items, tmp_path) for items in sets)
     assert_golden("curated/vlm2-sequences.txt", text + masked("\n".join(map(str, plans)), tmp_path) + "\n")
 
 

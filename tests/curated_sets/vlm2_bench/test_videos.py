@@ -18,8 +18,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.vlm2_bench import videos
 from snellen.curated_sets.vlm2_bench.recipe import Curated
 from snellen.stimuli.video import frames_at, uniform_times, write_video
+from tests.goldens.descriptions import grouped_set_text
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import set_text
 
 RED, BLUE = (200, 30, 30), (30, 30, 200)
 PEOPLE = {"p": (RED, 12, (32, 24)), "q": (BLUE, 9, (24, 32))}
@@ -63,7 +63,7 @@ def test_each_pair_gives_two_videos_with_equal_parts(tmp_path: Path) -> None:
         assert "olga" not in item.item_id + item.cluster_id + str(item.factors)
     assert "pc-vid: 4 videos of 2 pairs of clips in 2 activities (the paper: 200)" in itemset.card.notes
     assert any("4 videos whose parts were cut or converted" in note for note in itemset.card.notes)
-    assert_golden("curated/vlm2-videos.txt", set_text(itemset, tmp_path))
+    assert_golden("curated/vlm2-videos.txt", grouped_set_text(itemset, tmp_path))
 
 
 def test_plan_and_limit_count_videos(tmp_path: Path) -> None:

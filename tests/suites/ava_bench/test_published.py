@@ -9,7 +9,7 @@ import yaml
 from snellen.core.suite import SuiteCard
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.published import COLUMNS, METRIC_OF, TABLE_5, published
-from tests.goldens.plain_text import assert_rows
+from tests.goldens.descriptions import assert_lines
 from tests.published.ava_bench import (
     SECTION_COUNTS,
     TABLE_2,
@@ -31,7 +31,7 @@ CARD = SuiteCard.model_validate(load_yaml("suite.yaml"))
 
 
 def test_the_printed_tables_are_as_they_were() -> None:
-    assert_rows("ava-bench/published.txt", published())
+    assert_lines("ava-bench/published.txt", published())
 
 
 def test_ties_share_the_mean_of_their_ranks() -> None:

@@ -12,12 +12,12 @@ from snellen.suites.combo import SUITE
 from snellen.suites.combo.generated.recipe import PAPER_COUNTS
 from snellen.suites.combo.published import TABLE_2, TABLE_2_QUESTIONS, TABLE_4, published
 from snellen.suites.combo.questions.perception import QUESTIONS
-from tests.goldens.plain_text import assert_rows
+from tests.goldens.descriptions import assert_lines
 from tests.published.combo import COUNTS, OBJECTS, RENDERED_IMAGES, VIEWS
 
 
 def test_the_printed_tables_are_as_they_were() -> None:
-    assert_rows("combo/published.txt", published())
+    assert_lines("combo/published.txt", published())
 
 
 def test_table_2_asks_the_first_seven_of_our_questions() -> None:

@@ -17,8 +17,8 @@ from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.published import arcmin, pixels
 from snellen.suites.thresholds.report.people import PersonThreshold, angle_text, median_of, people_thresholds
 from snellen.suites.thresholds.report.sections import sections, thresholds_of
-from tests.goldens.descriptions import sections_text
 from tests.goldens.golden import assert_golden
+from tests.goldens.sections import sections_text
 from tests.helpers.sections import by_name, row_of
 from tests.suites.thresholds.banks import asked_of, bank, observer
 

@@ -22,8 +22,8 @@ from snellen.suites.thresholds.measures.measure import SIDE, Stimulus
 from snellen.suites.thresholds.measures.pointing import ECCENTRICITIES, POINTING, SQUARES, draw, places
 from snellen.suites.thresholds.pointing import fit_errors
 from snellen.suites.thresholds.report.pointing import pointing
-from tests.goldens.descriptions import sections_text
 from tests.goldens.golden import assert_golden
+from tests.goldens.sections import sections_text
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import asked_of, bank
 

@@ -25,8 +25,8 @@ from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.published import pixels
 from snellen.suites.thresholds.report.sections import sections
 from snellen.suites.thresholds.report.stimuli import stimulus_at
-from tests.goldens.descriptions import sections_text
 from tests.goldens.golden import assert_golden
+from tests.goldens.sections import sections_text
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import asked_of, bank, observer
 

@@ -18,7 +18,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.report.sections import ratio, sections
-from tests.goldens.descriptions import sections_text
+from tests.goldens.sections import sections_text
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import Observer, asked_of, bank, observer
 

@@ -20,8 +20,8 @@ from snellen.datasets.own_boxes import OwnBoxes, read_colour
 from snellen.datasets.sample import Note, Sample
 from snellen.exam.run import run
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
+from tests.goldens.descriptions import grouped_set_text, masked
 from tests.goldens.golden import assert_golden
-from tests.goldens.sets import masked, set_text
 from tests.helpers.own_images import (
     BOX_CLASSES,
     boxed_images,
@@ -255,7 +255,7 @@ def test_a_set_and_a_plan_equal_their_golden(items: ItemSet, root: Path, tmp_pat
     sources = {"images": root / "images", "boxes": root / "plain.csv"}
     options = BuildOptions(tmp_path / "p", sources=sources, tasks=("counting", "object", "ocr"), show_progress=False)
     plan = masked(f"{Own().plan(options)}\n", root)
-    assert_golden("curated/ava-own.txt", plan + set_text(items, root, without=("colour",)))
+    assert_golden("curated/ava-own.txt", plan + grouped_set_text(items, root, without=("colour",)))
 
 
 def test_a_plan_names_copies_and_a_class_without_another(tmp_path: Path) -> None:
@@ -296,4 +296,4 @@ def test_facts_in_columns_are_asked_as_they_stand(tmp_path: Path) -> None:
     sources = {"images": tmp_path / "images", "boxes": write_table(tmp_path / "b.csv", rows)}
     tasks = ("colour", "orientation", "counting", "ocr")
     options = BuildOptions(tmp_path / "set", sources=sources, tasks=tasks, seed=2, n=4, show_progress=False)
-    assert_golden("curated/ava-own-facts.txt", set_text(Own().build(options), tmp_path))
+    assert_golden("curated/ava-own-facts.txt", grouped_set_text(Own().build(options), tmp_path))

@@ -33,7 +33,7 @@ from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
 from snellen.suites.ava_bench.tasks import AXES, presented
 from snellen.suites.ava_bench.transforms import Padded
-from tests.goldens.plain_text import assert_rows
+from tests.goldens.descriptions import assert_lines
 from tests.suites.ava_bench.fixtures import ATOMIC, TASK_BY_NAME
 from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, TURNS, hub, image, one_each, record, shard, tree
 
@@ -208,7 +208,7 @@ def test_files_without_records_and_of_other_forms_are_named(tmp_path: Path) -> N
     for number in (1, 3):  # the files of a task that count from 1
         shard(train / "Color" / f"train-{number:05d}-of-00003.parquet", [record("colour", number)])
     texts = [refused(train.parent, tmp_path / "out", tasks=some) for some in (tasks, tasks[:3])]
-    assert_rows("ava-bench/broken.txt", [text.replace(str(tmp_path), "FOLDER") for text in texts])
+    assert_lines("ava-bench/broken.txt", [text.replace(str(tmp_path), "FOLDER") for text in texts])
 
 
 def many_records(count: int = 120) -> list[dict[str, Any]]:
@@ -339,4 +339,4 @@ def test_all_that_is_made_of_the_released_files_is_as_it_was(tmp_path: Path) -> 
         lines += [*items.card.notes, *(str(warning.message).replace(str(tmp_path), "") for warning in warned)]
         of_item = [(item.item_id, item.split, item.answer, item.factors, item.provenance) for item in items.items]
         lines += of_item if number else items.items
-    assert_rows("ava-bench/released.txt", lines)
+    assert_lines("ava-bench/released.txt", lines)

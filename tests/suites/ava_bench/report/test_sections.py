@@ -29,7 +29,8 @@ from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.report.sections import sections, tower_of
 from snellen.suites.ava_bench.tasks import AXES, resolve
-from tests.goldens.plain_text import assert_rows, figure_rows, section_rows
+from tests.goldens.golden import assert_golden
+from tests.goldens.sections import sections_text
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, by_name
 from tests.suites.ava_bench.fixtures import TASK_BY_NAME, item_source
@@ -287,6 +288,4 @@ def test_every_section_of_a_rich_run_is_as_it_was() -> None:
     attributes = {
         name: {"evaluator": name[5:].split("/")[0], "tower": name.split("/")[1]} for name, _ in replies if "/" in name
     }
-    report = list(sections(run(replies, attributes, items)))
-    figures = [row for section in report if section.figure is not None for row in figure_rows(section.figure())]
-    assert_rows("ava-bench/sections.txt", [*section_rows(report), *figures])
+    assert_golden("ava-bench/sections.txt", sections_text(sections(run(replies, attributes, items))))

@@ -19,7 +19,7 @@ from snellen.suites.ava_bench.scenes.tabletop_truth import tabletop_truth
 from snellen.suites.ava_bench.scenes.terms import term_scenes
 from snellen.suites.ava_bench.scenes.viewpoints import Viewpoint, draw_viewpoint
 from snellen.suites.combo.terms import term_scenes as combo_terms
-from tests.goldens.plain_text import assert_rows, short
+from tests.goldens.descriptions import assert_lines, short
 
 VIEW = Viewpoint(2.5, 21.0, 16.0, 300, 160)
 
@@ -43,7 +43,7 @@ def test_contents_and_cameras_are_as_they_were() -> None:
         rows.append(([[apart(*p, gap), clear(*p, gap)] for p in pairs], inside(boxes[1], VIEW.camera, 10 * gap)))
     levels = [[{"a": n % 3, "b": (n * k) % 2} for n in range(5)] for k in (1, 1, 2, 3, 3)]
     rows.append(levelled(levels, [0, 0, 1, 2, 2], {"a": 3, "b": 2}, rng))
-    assert_rows("ava-bench/contents.txt", rows)
+    assert_lines("ava-bench/contents.txt", rows)
 
 
 def test_tables_and_displays_are_as_they_were(drawn_tables: list[Table], drawn_displays: list[Display]) -> None:
@@ -70,7 +70,7 @@ def test_tables_and_displays_are_as_they_were(drawn_tables: list[Table], drawn_d
                 for n in range(3)
             ]
         )
-    assert_rows("ava-bench/scenes.txt", rows)
+    assert_lines("ava-bench/scenes.txt", rows)
 
 
 def test_scenes_of_wide_images_are_as_they_were() -> None:
@@ -79,4 +79,4 @@ def test_scenes_of_wide_images_are_as_they_were() -> None:
     few = table_contents.draw_contents(3, np.random.default_rng(6))[2]
     table = draw_table(few, 2, 9, "test", (320, 200))
     rows = [display.shot.camera, short(display), display.close_ups[1].camera, table.shot.camera, short(table)]
-    assert_rows("ava-bench/wide.txt", rows)
+    assert_lines("ava-bench/wide.txt", rows)

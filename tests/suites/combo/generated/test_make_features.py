@@ -17,7 +17,7 @@ from snellen.suites.combo.difficulty import read_features
 from snellen.suites.combo.generated import make_features
 from snellen.suites.combo.generated.objects import object_spec
 from snellen.suites.combo.space import table
-from tests.goldens.plain_text import assert_rows
+from tests.goldens.descriptions import assert_lines
 
 
 def encoder(name: str) -> Any:
@@ -74,7 +74,7 @@ def test_a_file_of_features_has_all_that_the_levels_need(
     assert (features.values.shape, features.encoder, features.about) == ((9504, 6), "means", printed)
     rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in printed.items()}
     rounded |= {"thresholds": [round(x, 2) for x in printed["thresholds"]], "features_digest": ""}
-    assert_rows("combo/features.txt", [rounded])
+    assert_lines("combo/features.txt", [rounded])
     monkeypatch.setattr(make_features, "PAIRS", 4)
     make_features.main([*arguments, "--levels-only"])
     again = json.loads(capsys.readouterr().out)

@@ -16,7 +16,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.exam.examine import examine
 from snellen.suites.combo.released.recipe import RELEASED
 from snellen.suites.combo.tasks import TASKS
-from tests.goldens.plain_text import assert_rows, line
+from tests.goldens.descriptions import assert_lines, line
 
 LINES: list[dict[str, Any]] = [
     {"task": "pattern-perception", "image": "0.png", "part": "primary-shape", "options": ["cube", "sphere"],
@@ -121,4 +121,4 @@ def test_all_that_is_made_of_a_table_is_as_it_was(tmp_path: Path) -> None:
     text = line([*items.items, items.card.notes, items.card.counts])
     for number, name in enumerate(dict.fromkeys(image.sha256 for item in items.items for image in item.media())):
         text = text.replace(name, f"IMAGE-{number}")
-    assert_rows("combo/released.txt", text.split('}, {"item_id"'))
+    assert_lines("combo/released.txt", text.split('}, {"item_id"'))

@@ -32,7 +32,8 @@ from snellen.suites.combo.report.perceived import (
     read_description,
 )
 from snellen.suites.combo.report.sections import levels_name, sections
-from tests.goldens.plain_text import assert_rows, figure_rows, section_rows
+from tests.goldens.golden import assert_golden
+from tests.goldens.sections import figure_text, sections_text
 from tests.helpers.sections import row_of
 
 CONDITIONS = ("vanilla", "pivot=on", "demos=in-context", "method=perceive-then-classify")
@@ -89,12 +90,10 @@ def test_every_section_exists_once_and_has_a_note(report: dict[str, ReportSectio
 
 
 def test_every_section_is_as_it_was(report: dict[str, ReportSection]) -> None:
-    """With the figures of two sections, and confusions of four arms by hand, of which the last has one answer."""
+    """And confusions of four arms by hand, of which the last has one answer."""
     counts = [np.array([[3, 2, 0], [0, 1, 1]]) + number for number in range(3)]
     confused = draw_confusions([*zip("abc", counts, strict=True), ("d", np.eye(2, 3, dtype=np.int64))], ["red", "blue"])
-    figures = [report[name].figure for name in ("figure-6", "figure-7")]
-    rows = [row for figure in figures if figure is not None for row in figure_rows(figure())]
-    assert_rows("combo/sections.txt", [*section_rows(report.values()), *rows, *figure_rows(confused)])
+    assert_golden("combo/sections.txt", sections_text(report.values()) + figure_text(confused))
 
 
 def test_levels_are_named_after_their_encoder_until_people_have_compared_them(

@@ -33,8 +33,8 @@ from snellen.suites.vfm_bench.report.ablations import own_changes
 from snellen.suites.vfm_bench.report.sections import mean_gap, sections, spread
 from snellen.suites.vfm_bench.report.shot_series import write_shots
 from snellen.suites.vfm_bench.shot_curves import delta, eta, interval
-from tests.goldens.descriptions import sections_text
 from tests.goldens.golden import assert_golden
+from tests.goldens.sections import sections_text
 from tests.helpers.sections import UNHASHED, by_name, row_of
 from tests.published.vfm_bench import REASONING, TRADITIONAL
 

@@ -21,8 +21,8 @@ from snellen.suites.vlm2_bench.items import video_item
 from snellen.suites.vlm2_bench.published import COLUMNS, TABLE_1
 from snellen.suites.vlm2_bench.report.answers import leaning
 from snellen.suites.vlm2_bench.report.sections import difference_of_shares, hardest, mean_of_tasks, sections
-from tests.goldens.descriptions import sections_text
 from tests.goldens.golden import assert_golden
+from tests.goldens.sections import sections_text
 from tests.helpers.sections import by_name, row_of
 from tests.suites.vlm2_bench.run_fixture import Says, made_items, made_run, media
 
