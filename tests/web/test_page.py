@@ -498,6 +498,21 @@ def test_when_the_time_is_up_the_current_answer_counts(browser: Browser, tmp_pat
     assert 300 <= record.seconds < 600 <= record.hidden
 
 
+def test_an_enlarged_image_is_closed_when_the_time_of_its_page_is_up(browser: Browser, tmp_path: Path) -> None:
+    pages = (next(entry for entry in PAGES if entry.page_id == name) for name in ("choice", "tiles"))
+    timed = tuple(page.model_copy(update={"seconds": 30.0}) for page in pages)
+    index = write_bundle(tmp_path, plan("choice", "tiles", changes=timed))
+    with tab(browser) as opened:
+        opened.clock.install()
+        begin(opened, index.as_uri())
+        wait_for(opened, "choice")
+        opened.click(".image img")
+        assert opened.evaluate("document.getElementById('zoom').open")
+        opened.clock.fast_forward(31_000)
+        wait_for(opened, "tiles")
+        assert not opened.evaluate("document.getElementById('zoom').open")
+
+
 def test_a_pause_covers_the_question_and_is_not_counted(browser: Browser, tmp_path: Path) -> None:
     index = write_bundle(tmp_path, plan("choice"))
     with tab(browser) as opened:

@@ -310,8 +310,11 @@ def test_a_personal_link_continues_on_another_device(browser: Browser, tmp_path:
         server = Server()
         with tab(browser) as opened:
             serve(opened, tmp_path, server)
-            opened.goto(address)
+            opened.goto(SITE)
             opened.wait_for_selector("#consent")
+            opened.goto(address)  # in the same tab
+            opened.wait_for_selector("#consent", state="attached")
+            opened.wait_for_function("() => !location.hash && document.querySelector('#consent')")
             assert (opened.locator("#own-code").count() == 0) is is_personal
             assert ("Quote your code" in opened.inner_text("body")) is not is_personal
             if is_personal:
@@ -320,6 +323,22 @@ def test_a_personal_link_continues_on_another_device(browser: Browser, tmp_path:
                 assert opened.evaluate("location.hash") == "", "the secret leaves the address bar"
                 assert server.calls[0][1] == {"parameters": {}, "secret": "s3"}
                 assert json.loads(opened.evaluate("Object.values(localStorage)[0]"))["secret"] == "s3"
+
+
+def test_an_answer_that_is_being_saved_is_stored_before_the_study_is_stopped(browser: Browser, tmp_path: Path) -> None:
+    write_bundle(tmp_path, plan("choice", "integer"), "jatos")
+    slow = "async (text) => { if (text.includes('answers')) await new Promise((done) => setTimeout(done, 500));"
+    (tmp_path / "jatos.js").write_text(
+        JATOS.replace("appendResultData: async (text) => {", f"appendResultData: {slow}")
+    )
+    with tab(browser) as opened:
+        serve(opened, tmp_path)
+        begin(opened, SITE)
+        choose(opened, "choice", "A")
+        press(opened, "#pause", "#stop")
+        wait_for_end(opened)
+        rows = rows_of_lines(json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))["rows"])
+    assert [(row.sequence, row.record.type) for row in rows] == [(0, "start"), (1, "answers"), (2, "stop")]
 
 
 def test_jatos_stores_rows_and_returns_them(browser: Browser, tmp_path: Path) -> None:

@@ -253,6 +253,22 @@ def test_after_a_signal_calls_in_flight_are_recorded_and_no_more_made(
     assert [r.item_id for r in responses] == subject.calls == [item.item_id for item in built.items], "none twice"
 
 
+def test_a_signal_before_the_first_call_ends_the_run(
+    tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the handlers of the run are not in place yet: the command's own handler raises."""
+
+    def interrupted(run_stop: stopping.RunStop, root: Path) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    subject, suite = stopped(), suite_of()
+    with monkeypatch.context() as patch:
+        patch.setattr(stopping.RunStop, "on_signals", interrupted)
+        with pytest.raises(Interrupted):
+            ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)]))
+    assert not subject.calls
+
+
 def test_an_ignored_signal_stays_ignored(tmp_path: Path, built: ItemSet) -> None:
     """As set by a shell for background commands."""
     former, suite = signal.signal(signal.SIGINT, signal.SIG_IGN), suite_of()

@@ -54,7 +54,7 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
             with stop.on_signals(root):
                 run_to_end(_ask_all(run, plan, stop, responses))
         except Interrupted:
-            if stop.loop is not None:  # else all responses exist, and only threads are still running
+            if not stop.is_done:  # else only threads are still running
                 raise
         if stop.cause is not None or plan.is_replay:
             others += _unrecorded(root, plan, responses)
@@ -103,7 +103,7 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
         shared.takers.update((task.id, str(condition)) for task in tasks)
         jobs += [_ask_task(runner, task) for task in tasks]
     responses += [response for rows in await shared.all_of(jobs) for response in rows]
-    stop.loop = None
+    stop.loop, stop.is_done = None, True
 
 
 async def _ask_task(runner: ArmCalls, task: Task) -> list[Response]:

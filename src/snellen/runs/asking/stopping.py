@@ -80,12 +80,13 @@ class Budget:
 class RunStop:
     """The reason why a run makes no more calls, and limits of running calls.
 
-    `loop` is the run's event loop, None before and after. `deadline` is the time on the loop's clock at which calls are
-    cut off after a signal.
+    `loop` is the run's event loop, None before and after; `is_done` is true when all responses exist. `deadline` is the
+    time on the loop's clock at which calls are cut off after a signal.
     """
 
     cause: BudgetSpent | Interrupted | None = None
     loop: asyncio.AbstractEventLoop | None = None
+    is_done: bool = False
     deadline: float | None = None
     limits: set[asyncio.Timeout] = field(default_factory=set)
 

@@ -22,6 +22,7 @@
   /** Names the screen for styles and for automatic participants: loading, consent, start, calibration, block, page, end. */
   function showScreen(name) {
     endScreen();
+    byId("zoom").close();
     document.body.dataset.screen = name;
     byId("pause").hidden = name !== "page" && name !== "block";
     byId("place").hidden = byId("progress").hidden = name !== "page" && name !== "block";
@@ -122,6 +123,18 @@
     let closed = false;
     const never = new Promise(() => {});
     const ofType = (type) => rows.filter((row) => row.record.type === type);
+    let last = Promise.resolve();
+    async function store(record) {
+      if (closed) return never;
+      const row = { sequence, record: { ...record, time: new Date().toISOString() } };
+      const slow = setTimeout(() => showStatus("Saving …"), 400);
+      await insist(() => transport.append(row), "The answer is not saved yet.");
+      clearTimeout(slow);
+      showStatus("");
+      rows.push(row);
+      sequence += 1;
+      return closed ? never : row;
+    }
     return {
       rows,
       participant: opened.participant,
@@ -131,18 +144,8 @@
       close: () => (closed = true),
       has: (type) => ofType(type).length > 0,
       answered: () => new Set(ofType("answers").map((row) => row.record.position)),
-      /** Resolves when the record is stored; nothing else may be shown before. */
-      async append(record) {
-        if (closed) return never;
-        const row = { sequence, record: { ...record, time: new Date().toISOString() } };
-        const slow = setTimeout(() => showStatus("Saving …"), 400);
-        await insist(() => transport.append(row), "The answer is not saved yet.");
-        clearTimeout(slow);
-        showStatus("");
-        rows.push(row);
-        sequence += 1;
-        return closed ? never : row;
-      },
+      /** Resolves when the record is stored; nothing else may be shown before. A record waits for those before it. */
+      append: (record) => (last = last.then(() => store(record))),
     };
   }
 

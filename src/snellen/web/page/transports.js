@@ -165,6 +165,7 @@
     const forget = () => remember({});
     const personal = new URLSearchParams(location.hash.slice(1)).get("continue");
     if (personal) history.replaceState(null, "", location.pathname + location.search);
+    addEventListener("hashchange", () => location.reload()); // a personal link was opened in this tab
     return {
       /** True if a link of the study leader was opened: consent is asked again, since somebody else may have sent it. */
       personal: Boolean(personal),
