@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.trees import refuse_links
 from snellen.core.suite import Suite
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """Score all responses of a run under a protocol (`scores_of`), and write the table."""
-    scores = scores_of(root, items, suite, protocol)
-    write_scores(root, scores, protocol)
+    """Score all responses of a run under a protocol (`scores_of`), and write the table before anyone asks again."""
+    with files.kernel_lock(root / "lock", root):
+        scores = scores_of(root, items, suite, protocol)
+        write_scores(root, scores, protocol)
     return scores
 
 
