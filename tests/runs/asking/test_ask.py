@@ -131,9 +131,10 @@ def test_a_subject_can_be_added_and_the_earlier_rows_stay(tmp_path: Path, built:
 def test_the_same_name_with_other_settings_replaces_the_old_arm(tmp_path: Path, built: ItemSet) -> None:
     suite, root = suite_of(), tmp_path / "run"
     cold, warm = (looker(built, settings={"temperature": t}) for t in (0, 1))
-    ask(root, Plan(built, suite, [arm(cold, suite)]))
+    ask(root, Plan(built, suite, [arm(cold, suite, repeat=repeat) for repeat in (0, 1)]))
     assert len(calls_of(root, built, suite, [arm(warm, suite)])) == 4
     assert {r.fingerprint for r in read_responses(root)} == {warm.card.fingerprint()}
+    assert [card.repeat for card in read_run_card(root).arms] == [0], "an old repeat is no repeat of the new one"
     assert calls_of(root, built, suite, [arm(cold, suite)]) == [], "the replies of the old one are still recorded"
 
 
