@@ -13,7 +13,12 @@ import pytest
 import snellen
 from snellen.core.errors import SnellenError
 from snellen.core.storage import runfolder, schemas
+from snellen.exam.rescoring import rescore
+from snellen.exam.run import run
 from snellen.exam.session import AskingOptions, check, sessions
+from snellen.runs.scores.score import read_scores
+from snellen.runs.scores.unread import with_judged_reading
+from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 from tests.suites.questions.tables import build_set, image_text, write_csv
 
@@ -77,6 +82,17 @@ def test_sessions_share_their_subjects_and_first_questions(sets_folder: Path) ->
     assert first.subjects[1] == "fake:oracle", "it needs the items"
     assert first.options.preflight is second.options.preflight
     assert first.root != second.root
+
+
+def test_a_subject_added_later_is_scored_under_every_protocol(sets_folder: Path, tmp_path: Path) -> None:
+    items, suite, root = small_set("combo", sets_folder), with_judged_reading(SUITES.get("combo")), tmp_path / "run"
+    run(items, ["fake:oracle"], root, show_progress=False)
+    for protocol in ("published", "judged-reading"):
+        rescore(root, items, suite, protocol)
+    run(items, ["fake:chance"], root, show_progress=False)
+    scored = {name: set(rows["subject"]) for name, rows in read_scores(root).items()}
+    subjects = {"fake:oracle", "fake:chance"}
+    assert scored == dict.fromkeys(("strict", "published", "judged-reading"), subjects)
 
 
 def test_a_table_named_by_its_folder_is_asked_about_its_own_tasks(tmp_path: Path) -> None:

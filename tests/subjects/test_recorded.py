@@ -22,8 +22,11 @@ from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.examination import Examination
 from snellen.exam.examine import examine
+from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
+from snellen.exam.verification import check_replies
 from snellen.reports import write_report
+from snellen.runs.scores.score import read_scores
 from snellen.scoring.answers import read_answer, read_label
 from snellen.subjects.joins import RecordedAnswer
 from snellen.subjects.recorded import recorded
@@ -413,6 +416,23 @@ def test_changed_replies_are_another_subject(items: ItemSet, tmp_path: Path) -> 
         examination = score(items, str(tmp_path / "replies.jsonl"), tmp_path / "run")
         assert [response.text for response in examination.responses] == texts.split()
     assert fingerprints[0] == fingerprints[2] != fingerprints[1]
+
+
+def test_a_changed_file_replaces_all_earlier_answers_and_scores(items: ItemSet, tmp_path: Path) -> None:
+    file, root, spec = tmp_path / "replies.jsonl", tmp_path / "run", f"{tmp_path / 'replies.jsonl'}?{BY_PROMPT}"
+    arms = (("direct", 0), ("direct", 1), ("cot", 0))
+    cells = [{"model": "m", "prompt": prompt, "repeat": repeat} for prompt, repeat in arms]
+    write_lines(file, [row for each in cells for row in answers("red green blue red", **each)])
+    before = score(items, spec, root)
+    rescore(root, items, before.suite, "published")
+    write_lines(file, answers("blue blue red .", model="m", prompt="direct", repeat=0))
+    after = run(items, [f"recorded:{file}?condition=prompt:direct>vanilla"], root, show_progress=False)
+    assert [(arm.condition, arm.repeat) for arm in read_run_card(root).arms] == [("vanilla", 0)]
+    for protocol in ("strict", "published"):
+        rows = read_scores(root)[protocol]
+        assert rows[["condition", "repeat", "value"]].values.tolist() == [["vanilla", 0, 0.0]] * 3
+    assert after.results()["value"].tolist() == [0.0, 0.0], "nothing of the earlier answers is averaged in"
+    assert check_replies(root, read_run_card(root), items, after.suite) == 0, "prompts are those of these answers"
 
 
 def test_cut_off_replies_reasoning_and_failures(items: ItemSet, tmp_path: Path) -> None:

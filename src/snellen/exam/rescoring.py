@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.trees import refuse_links
 from snellen.core.suite import Suite
@@ -17,6 +18,7 @@ from snellen.runs.asking.replay import is_behind, replay
 from snellen.runs.scores.box_units import read_box_units, set_box_unit
 from snellen.runs.scores.judgements import scores_of
 from snellen.runs.scores.score import score_paths, write_scores
+from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_run_items
 
 if TYPE_CHECKING:
@@ -24,31 +26,39 @@ if TYPE_CHECKING:
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """Score all responses of a run under a protocol (`scores_of`), and write the table."""
-    scores = scores_of(root, items, suite, protocol)
-    write_scores(root, scores, protocol)
+    """Score all responses of a run under a protocol (`scores_of`), and write the table before anyone asks again."""
+    with files.kernel_lock(root / "lock", root):
+        scores = scores_of(root, items, suite, protocol)
+        write_scores(root, scores, protocol)
     return scores
 
 
+def rescore_all(root: Path, items: ItemSet, suite: Suite) -> None:
+    """Score all responses of a run by `strict` and under every protocol that was scored before."""
+    for protocol in dict.fromkeys(["strict", *score_paths(root)]):
+        rescore(root, items, with_judged_reading(suite), protocol)
+
+
 def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
-    """Read the boxes of a subject in another unit at this and every later scoring.
+    """Read the boxes of a subject in another unit from now on, and score the run again.
 
     Without a subject, those whose boxes are in this unit (`grading.answer_forms`). Raises SnellenError for an unknown
     unit or subject, or if no subject's boxes are.
     """
-    rows = open_examination(root).all_results()
+    examination = open_examination(root)
+    rows = examination.all_results()
+    subjects = rows["subject"][rows["boxes_in"] == unit].unique().tolist()
     if subject is not None:
         refuse_unknown([subject], rows["subject"], f"{root}: no subject")
-        return set_box_unit(root, unit, [subject])
-    subjects = rows["subject"][rows["boxes_in"] == unit].unique().tolist()
-    if unit == FRACTIONS:
+        subjects = [subject]
+    elif unit == FRACTIONS:
         subjects = list(read_box_units(root))
     if not subjects and unit in BOX_UNITS:
         units = ", ".join((rows["subject"] + " in " + rows["boxes_in"])[rows["boxes_in"] != ""].unique())
         known = f"boxes are given by {units}" if units else "all boxes are in fractions, or there are none"
         raise SnellenError(f"{root}: no subject's boxes are recognised as {unit} ({known}); name one with --subject")
     set_box_unit(root, unit, subjects)
-    return None
+    rescore_all(root, examination.items, examination.suite)
 
 
 def recovered(addresses: Sequence[str]) -> list[Path]:
@@ -68,9 +78,7 @@ def recover(root: Path) -> None:
     if tables := sorted(card.annotations):
         raise SnellenError(
             f"{root}: the run was interrupted, and it uses {', '.join(tables)}; run the same `snellen run` command "
-            f"again to "
-            f"finish it"
+            f"again to finish it"
         )
     replay(root, items, suite, {})
-    for protocol in dict.fromkeys(["strict", *score_paths(root)]):
-        rescore(root, items, suite, protocol)
+    rescore_all(root, items, suite)

@@ -30,18 +30,18 @@ from snellen.exam.examination import Examination
 from snellen.exam.instalments import instalments_ahead
 from snellen.exam.items import find_items
 from snellen.exam.opening import ask_opening
-from snellen.exam.rescoring import rescore
+from snellen.exam.rescoring import rescore_all
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.preflight import Preflight, make_subjects, refuse_unpriced
 from snellen.runs.asking.preview import Estimate, asks_remote, estimates, limit_faults
 from snellen.runs.asking.replay import responses_of
 from snellen.runs.asking.stopping import BudgetSpent
 from snellen.runs.planning.options import RunOptions
-from snellen.runs.planning.plan import Arm, Plan, by_draw, most_items, recorded_arms, run_card
+from snellen.runs.planning.plan import Arm, Plan, by_draw, most_items, recorded_arms
 from snellen.runs.planning.recorded_scores import compared_scores
 from snellen.runs.planning.stamp import is_stamped, run_key, write_stamp
 from snellen.runs.planning.undecided import is_undecided, undecided_tasks
-from snellen.runs.scores.score import damaged_scores
+from snellen.runs.scores.score import has_scores
 from snellen.runs.sets.generated_sets import itemset_folder, suite_of_items
 from snellen.subjects.recorded import Recording
 from snellen.subjects.registry import subjects_of
@@ -154,7 +154,7 @@ class Session:
         return run_key(root, _about(self.subjects), self.options.inputs, **self.options.deciding())
 
     def examine(self) -> Examination:
-        """Ask, resuming the run, and score `strict`; a finished run is only read.
+        """Ask, resuming the run, and score it; a finished run is only read.
 
         Raises SnellenError before anything is asked if a call exceeds the provider's limits, or prices for a budget are
         unknown, and BudgetSpent and Interrupted after scoring the replies so far.
@@ -176,7 +176,7 @@ class Session:
 
     def finished(self) -> Examination | None:
         """The run if it is finished and unchanged, else None."""
-        if self.card is None or not is_stamped(self.root, self._key) or damaged_scores(self.root):
+        if self.card is None or not is_stamped(self.root, self._key) or not has_scores(self.root):
             return None
         items, options = self.items, self.options
         arms = self.arms(items, _print_line)
@@ -248,25 +248,23 @@ class Session:
                 if options.decide:
                     larger_sets = stack.enter_context(instalments_ahead(plan.items, options.max_instalments))
                 _count_from_0(progress, plan)
-                responses = _ask(root, plan)
+                responses = ask(root, plan)
                 while is_undecided(plan, responses) and (larger := next(larger_sets, None)) is not None:
                     plan = replace(plan, items=larger, arms=self.arms(larger), preflight=(), deciders=[])
                     _count_from_0(progress, plan)
-                    responses = _ask(root, plan)
+                    responses = ask(root, plan)
             except (BudgetSpent, Interrupted) as cause:
                 stop = cause
-        suite = plan.suite
         if stop is None or has_tables(root):  # no tables after a second signal
-            for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
-                rescore(root, plan.items, suite, protocol)
+            rescore_all(root, plan.items, plan.suite)
         if stop is not None:
             raise stop
-        compared, differing = compared_scores(plan.arms, root, suite)
+        compared, differing = compared_scores(plan.arms, root, plan.suite)
         for name, count in differing.items():
             _print_line(f"{name}: the file's own score differs in {count} of {compared[name]} rows")
         if self.opening is not None:
             shutil.rmtree(self.opening, ignore_errors=True)
-        examination = Examination(root, suite, plan.items, responses)
+        examination = Examination(root, plan.suite, plan.items, responses)
         if not examination.failed and not examination.unasked():
             # Digesting a set takes time, and only one in instalments may have grown.
             grown = replace(self, itemset=plan.items) if plan.items.card.declaration else self
@@ -361,10 +359,6 @@ def undecided(
     ]
     plan = Plan(items, suite, arms, max_items=max_items)
     return [(arm.subject.card, task, growth) for arm, task, growth in undecided_tasks(plan, examination.responses)]
-
-
-def _ask(root: Path, plan: Plan) -> list[Response]:
-    return ask(root, plan, run_card(plan))
 
 
 def _count_from_0(progress: Progress, plan: Plan) -> None:

@@ -34,7 +34,7 @@ from snellen.core.storage.versions import versions
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Trial
 from snellen.exam.examination import Examination
-from snellen.exam.rescoring import rescore
+from snellen.exam.rescoring import rescore_all
 from snellen.reports.loading import load_run
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Arm, Plan
@@ -307,6 +307,6 @@ def _import_runs(
             items = open_itemset(card, name)
             suite, folder = suite_of(items), out / name
             responses = ask(folder, Plan(items, suite, arms, SEED, versions=versions()))
-            rescore(folder, items, suite, "strict")
+            rescore_all(folder, items, suite)
             examinations.append(Examination(folder, suite, items, responses))
     return examinations

@@ -167,7 +167,7 @@ def test_a_run_is_continued_with_the_arms_tables_and_transforms_of_all_its_comma
         ({"seed": 1}, "was started with seed 0, not 1; choose another --out"),
         ({"content_hash": "C"}, "was started with content_hash 'c', not 'C'"),
         ({"suite": "soft"}, "was started with suite 'hard', not 'soft'"),
-        ({"annotations": {"boxes": "own:y 3"}}, "a different table 'boxes' (fake:x 2, not own:y 3)"),
+        ({"annotations": {"boxes": "own:y 3"}}, "another table 'boxes' (fake:x 2, not own:y 3)"),
     ],
 )
 def test_a_run_of_other_items_is_not_continued(tmp_path: Path, cells: dict[str, Any], message: str) -> None:

@@ -173,12 +173,16 @@ def test_other_arms_are_kept_apart_by_subject_condition_and_repeat(tmp_path: Pat
     assert other_responses(root, [arm.arm_key for arm in cards]) == [], "all are asked again"
 
 
-def test_prompts_of_earlier_commands_stay_among_those_sent(tmp_path: Path) -> None:
-    root = folder(tmp_path / "run", card_of([arm_card("own:a")]))
+def test_prompts_of_all_responses_are_kept_and_no_others(tmp_path: Path) -> None:
+    calls = [Exchange(f"own:a/{name}/0", digest, Reply("A")) for name, digest in (("1", "d"), ("2", "e"), ("3", "f"))]
+    first, second, replaced = map(response, "123")
+    root = folder(tmp_path / "run", card_of([arm_card("own:a")]), calls, [first])
     run = RunFolder(root, MediaFolder(root / "media"))
     run.sent("e", ["again"])
     run.sent("e", ["another prompt under the same digest"])
-    write_tables(run, [])
+    run.sent("f", ["replaced"])
+    write_tables(run, [replaced], [first])
+    write_tables(run, [second], [first])
     sent = read_sent(root)
     assert {digest: sent_parts(root, text) for digest, text in sent.items()} == {
         "d": ["?", {"media": "a.png"}], "e": ["again"]

@@ -31,7 +31,7 @@ from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.stopping import BudgetSpent
 from snellen.runs.planning.plan import Arm, Plan, run_card
-from snellen.runs.scores.score import damaged_scores, own_scores, read_scores, score, write_scores
+from snellen.runs.scores.score import has_scores, own_scores, read_scores, score, write_scores
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, tabulate, value, watched
 from tests.helpers.refusals import assert_refused
 
@@ -131,9 +131,10 @@ def test_a_subject_can_be_added_and_the_earlier_rows_stay(tmp_path: Path, built:
 def test_the_same_name_with_other_settings_replaces_the_old_arm(tmp_path: Path, built: ItemSet) -> None:
     suite, root = suite_of(), tmp_path / "run"
     cold, warm = (looker(built, settings={"temperature": t}) for t in (0, 1))
-    ask(root, Plan(built, suite, [arm(cold, suite)]))
+    ask(root, Plan(built, suite, [arm(cold, suite, repeat=repeat) for repeat in (0, 1)]))
     assert len(calls_of(root, built, suite, [arm(warm, suite)])) == 4
     assert {r.fingerprint for r in read_responses(root)} == {warm.card.fingerprint()}
+    assert [card.repeat for card in read_run_card(root).arms] == [0], "an old repeat is no repeat of the new one"
     assert calls_of(root, built, suite, [arm(cold, suite)]) == [], "the replies of the old one are still recorded"
 
 
@@ -432,13 +433,14 @@ def test_odd_replies_survive_parts_tables_and_scoring(tmp_path: Path, built: Ite
 def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
     """Damage that no checksum of Parquet covers: notes about the table, and columns and cells of another table."""
     path, arms = root / "scores.strict.parquet", read_run_card(root).arms
+    assert has_scores(root)
     whole = pq.read_table(path)
     expected = own_scores(root, built, suite, arms)["strict"]
     pq.write_table(whole.replace_schema_metadata({"pandas": "{"}), path)
     pd.testing.assert_frame_equal(own_scores(root, built, suite, arms)["strict"], expected)
     for name in whole.column_names:
         pq.write_table(whole.drop_columns([name]), path)
-        assert damaged_scores(root) == ["strict"]
+        assert not has_scores(root)
         assert_refused(lambda: read_scores(root), name)
     columns = ("item_id", "task", "metric", "protocol", "outcome", "split", "truth", "prediction")
     messages = {name: f"{name} 'odd' does not belong to this run" for name in columns}

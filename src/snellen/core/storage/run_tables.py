@@ -44,11 +44,13 @@ _REMEDY = "run the same `snellen run` command again, which recreates its tables 
 def write_tables(run: RunFolder, responses: Sequence[Response], keep: Iterable[Response] = ()) -> None:
     """Write the tables of a run. The parts stay, since the tables are derived from them.
 
-    `keep` are responses of arms that this command did not ask.
+    `keep` are responses of arms that this command did not ask. Prompts are those of the calls of all responses.
     """
-    rows = map(_response_cells, chain(keep, responses))
-    files.write_table(run.root / "responses.parquet", files.table_of(rows, RESPONSES))
-    sent = ({"digest": key, "parts": encodable(parts)} for key, parts in (read_sent(run.root) | run.prompts).items())
+    responses = [*keep, *responses]
+    files.write_table(run.root / "responses.parquet", files.table_of(map(_response_cells, responses), RESPONSES))
+    digests = {run.exchanges[key].digest for response in responses for key in response.calls if key in run.exchanges}
+    prompts = {key: parts for key, parts in (read_sent(run.root) | run.prompts).items() if key in digests}
+    sent = ({"digest": key, "parts": encodable(parts)} for key, parts in prompts.items())
     files.write_table(run.root / "sent.parquet", files.table_of(sent, SENT))
     # Last: the parts from which all tables are made.
     made_of = {_MADE_OF: json.dumps(part_sizes(run.root))}
@@ -159,20 +161,18 @@ def _response(row: dict[str, Any], specs: dict[str, ReplySpec], shared: dict[Any
 
 
 def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[Response]:
-    """The responses of a run in all but these arms (subject, condition, repeat).
+    """The responses of a run in all of its arms but these (subject, condition, repeat).
 
     Empty if there is no table yet. Raises SnellenError if the table is damaged and the run has other arms.
     """
     if not (root / "responses.parquet").is_file():
         return []
+    others = {card.arm_key for card in read_run_card(root).arms}.difference(arms)
     try:
-        responses = read_responses(root)
+        return [response for response in read_responses(root) if response.arm_key in others] if others else []
     except SnellenError as error:
-        if others := [card for card in read_run_card(root).arms if card.arm_key not in arms]:
-            names = ", ".join(sorted({f"{card.subject} under {card.condition}" for card in others}))
-            raise SnellenError(f"{error}; this command leaves out arms of that run: {names}") from error
-        return []
-    return [response for response in responses if response.arm_key not in arms]
+        names = ", ".join(sorted({f"{subject} under {condition}" for subject, condition, _ in others}))
+        raise SnellenError(f"{error}; this command leaves out arms of that run: {names}") from error
 
 
 def read_sent(root: Path) -> dict[str, str]:

@@ -73,6 +73,11 @@ class ArmCard(BaseModel):
         return self.subject, self.condition, self.repeat
 
     @property
+    def scope(self) -> tuple[str, str]:
+        """What another fingerprint replaces as a whole: a recorded subject, or all repeats of one under a condition."""
+        return self.subject, "" if self.source == "recorded" else self.condition
+
+    @property
     def withholds_words(self) -> bool:
         """True for a person, unless the study says that words are shared (`share_words` of its design)."""
         return self.role == "person" and self.attributes.get("words") != "shared"
@@ -344,29 +349,25 @@ def _refuse_other_card(root: Path, earlier: RunCard, limit: int | None, **fields
             f"continue: give {begun} again, or choose another --out"
         )
     for name, value in fields_of_card.items():
-        if getattr(earlier, name) != value:
+        if (begun := getattr(earlier, name)) != value:
             raise SnellenError(
-                f"{root}: this run was started with {name} {getattr(earlier, name)!r}, not {value!r}; choose another "
-                f"--out"
+                f"{root}: this run was started with {name} {begun!r}, not {value!r}; choose another --out"
             )
 
 
 def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
     same_fields = {name: getattr(current, name) for name in ("suite", "seed", "content_hash")}
     _refuse_other_card(root, earlier, current.limit, **same_fields)
-    for name in earlier.annotations.keys() & current.annotations.keys():
-        if earlier.annotations[name] != current.annotations[name]:
+    for name, table in current.annotations.items():
+        if (begun := earlier.annotations.get(name, table)) != table:
             raise SnellenError(
-                f"{root}: this run was started with a different table {name!r} ({earlier.annotations[name]}, not "
-                f"{current.annotations[name]}); choose another --out"
+                f"{root}: this run was started with another table {name!r} ({begun}, not {table}); choose another --out"
             )
     fresh = {arm.arm_key for arm in current.arms}
-    other_arms = [arm for arm in earlier.arms if arm.arm_key not in fresh]
+    fingerprints = {arm.scope: arm.fingerprint for arm in current.arms}
+    unchanged = [arm for arm in earlier.arms if fingerprints.get(arm.scope, arm.fingerprint) == arm.fingerprint]
+    other_arms = [arm for arm in unchanged if arm.arm_key not in fresh]
     transforms = list(dict.fromkeys([*earlier.transforms, *current.transforms]))
-    return current.model_copy(
-        update={
-            "arms": [*other_arms, *current.arms],
-            "transforms": transforms,
-            "annotations": {**earlier.annotations, **current.annotations},
-        }
-    )
+    annotations = {**earlier.annotations, **current.annotations}
+    changes = {"arms": [*other_arms, *current.arms], "transforms": transforms, "annotations": annotations}
+    return current.model_copy(update=changes)

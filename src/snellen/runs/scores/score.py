@@ -275,12 +275,9 @@ def _is_answer(text: str, kind: AnswerKind) -> bool:
     return {*map(type, parts)} <= {int, float, str}
 
 
-def damaged_scores(root: Path) -> list[str]:
-    """Protocols whose score table cannot be read."""
-    damaged = []
-    for name, path in score_paths(root).items():
-        try:
-            _read_table(path, "")
-        except SnellenError:
-            damaged.append(name)
-    return damaged
+def has_scores(root: Path) -> bool:
+    """True if a run has score tables, and all can be read."""
+    try:
+        return bool(read_scores(root))
+    except SnellenError:
+        return False
