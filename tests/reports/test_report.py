@@ -333,8 +333,9 @@ def test_sets_of_one_declaration_and_other_rows_are_not_one_set(small_root: Path
     assert len(gather([first, grown])) == 1
     assert with_instalments(("a", "t")).has_items_of(with_instalments(("without training items", "t")))
     for other in (with_instalments(("c", "")), with_instalments(("a", ""), ("c", ""))):
-        with pytest.raises(SnellenError, match="with different items"):
-            gather([grown, other])
+        for others in ([grown], [first, grown]):
+            with pytest.raises(SnellenError, match="with different items"):
+                gather([*others, other])
 
 
 def test_runs_about_copies_of_a_set_at_different_growth_are_joined_with_all_items(small_root: Path) -> None:

@@ -137,9 +137,9 @@ def gather(runs: Sequence[Run]) -> list[Exam]:
                 f"{before.card.version}; scores of different versions must not share a table: report them separately"
             )
         group = together.setdefault((run.card.suite, run.card.recipe_hash), [])
-        if group and not group[0].has_items_of(run):
+        if other := next((other for other in group if not other.has_items_of(run)), None):
             raise SnellenError(
-                f"{run.root} and {group[0].root}: item sets of the same recipe, but with different items (rows_hash); "
+                f"{run.root} and {other.root}: item sets of the same recipe, but with different items; "
                 "build one of them again, or report them separately"
             )
         group.append(run)
