@@ -22,6 +22,7 @@ from snellen.cli.diff import _guard
 from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.storage.itemset import read_itemset
+from snellen.core.storage.itemset_cards import Instalment
 from snellen.exam.compare import run_of_subject
 from snellen.exam.run import run
 from snellen.reports.changes_page import change_lines, render_changes
@@ -116,12 +117,18 @@ def test_incomparable_runs_are_refused_in_one_line(snellen: Command, run_root: P
 def test_other_answers_are_other_items_whatever_the_card_says(run_root: Path) -> None:
     first = run_of_subject(f"{run_root}:{ORACLE}")
     (item, *rest), card = first.items.items, first.card.model_copy(update={"content_hash": "0" * 64})
+    instalments = [Instalment(items=1, content_hash=digit * 64, rows_hash="a") for digit in "01"]
+    set_cards = [first.items.card.model_copy(update={"instalments": (instalment,)}) for instalment in instalments]
+    in_instalments = replace(first, items=replace(first.items, card=set_cards[0]))
     assert item.split == "test"
     other_key = next(option.key for option in item.options if option.key != item.answer)
     fields: list[dict[str, Any]] = [{"answer": other_key}, {"question": "?"}, {"options": item.options[::-1]}]
-    for field in ({}, *fields):
+    for field in ({}, *fields, {"item_id": "?"}):
         items = replace(first.items, items=(replace(item, **field), *rest))
         assert first.has_items_of(replace(first, items=items, card=card)) is (not field)
+        other = replace(first, items=replace(items, card=set_cards[1]))  # with the same card of the run
+        assert in_instalments.has_items_of(other) is (not field)
+        assert not in_instalments.has_images_of(other)
 
 
 def test_items_without_a_partner_are_reported(snellen: Command, run_root: Path, tmp_path: Path) -> None:

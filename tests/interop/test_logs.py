@@ -18,7 +18,7 @@ import pytest
 
 import snellen
 from snellen.analysis.comparison.log_changes import LogChanges, _read, log_changes, log_ranks
-from snellen.analysis.comparison.logs import Log, LogRow, _by_question, _images_agree, join
+from snellen.analysis.comparison.logs import Join, Log, LogRow, _by_question, _images_agree, join
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.exam.examine import examine
@@ -302,6 +302,24 @@ def test_place_counts_only_without_contradictions() -> None:
     turned = Log("log", [replace(row, target=(str(4 - n),)) for n, row in enumerate(sides[1])])
     with pytest.raises(snellen.SnellenError, match="no ids or questions in common"):
         join(first, turned)
+
+
+def test_rows_that_were_left_out_do_not_shift_the_others() -> None:
+    """Logs of ten items in one wording, without one each. By place, each target meets the one of its neighbour."""
+
+    def joined(gone: int, also_gone: int, targets: str) -> Join:
+        rows = [
+            LogRow(str(n), question="Which is nearer?", target=tuple(targets[n : n + 1]), is_numbered=True)
+            for n in range(10)
+        ]
+        return join(*(Log("log", rows[:number] + rows[number + 1 :]) for number in (gone, also_gone)))
+
+    for targets in ("", "ADCBADCBAD"):
+        inside = joined(2, 7, targets)
+        assert (inside.counts, inside.only_before, inside.only_after) == ({"id": 8}, 1, 1)
+        assert all(pair.before[0].item == pair.after[0].item for pair in inside.pairs)
+    assert joined(9, 0, "ADCBADCBAD").counts == {"id": 8}
+    assert joined(9, 0, "").counts == {"place": 9}, "0 to 8 and 1 to 9 may be one list, numbered from 0 and from 1"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -332,8 +333,15 @@ def test_sets_of_one_declaration_and_other_rows_are_not_one_set(small_root: Path
     assert len(gather([first, grown])) == 1
     assert with_instalments(("a", "t")).has_items_of(with_instalments(("without training items", "t")))
     for other in (with_instalments(("c", "")), with_instalments(("a", ""), ("c", ""))):
-        with pytest.raises(SnellenError, match="with different items"):
-            gather([grown, other])
+        for others in ([grown], [first, grown]):
+            with pytest.raises(SnellenError, match="with different items"):
+                gather([*others, other])
+
+
+def test_runs_about_copies_of_a_set_at_different_growth_are_joined_with_all_items(small_root: Path) -> None:
+    whole = load_run(small_root, suite_of)
+    part = replace(whole, items=replace(whole.items, items=whole.items.items[:1]))
+    assert [gather(list(runs))[0].joined.items for runs in permutations([part, whole])] == [whole.items] * 2
 
 
 def test_sections_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from snellen.analysis.tables.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.storage.run_tables import own_responses
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.suite import Suite
@@ -61,9 +62,8 @@ def load_run(root: str | Path, suite_of: SuiteOf = registered, *, table: pd.Data
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     if table is None:
         floors = Floors(items, suite)
-        table = pd.concat(
-            [results(rows, items, suite, card.arms, floors=floors) for rows in scores.values()], ignore_index=True
-        )
+        tables = [results(rows, items, suite, card.arms, floors=floors) for rows in scores.values()]
+        table = pd.concat(tables, ignore_index=True)
     table = with_python_strings(table)
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
 
@@ -137,9 +137,9 @@ def gather(runs: Sequence[Run]) -> list[Exam]:
                 f"{before.card.version}; scores of different versions must not share a table: report them separately"
             )
         group = together.setdefault((run.card.suite, run.card.recipe_hash), [])
-        if group and not group[0].has_items_of(run):
+        if other := next((other for other in group if not other.has_items_of(run)), None):
             raise SnellenError(
-                f"{run.root} and {group[0].root}: item sets of the same recipe, but with different items (rows_hash); "
+                f"{run.root} and {other.root}: item sets of the same recipe, but with different items; "
                 "build one of them again, or report them separately"
             )
         group.append(run)
@@ -147,7 +147,7 @@ def gather(runs: Sequence[Run]) -> list[Exam]:
 
 
 def join(runs: Sequence[Run]) -> Run:
-    """Several runs on one item set as one."""
+    """Several runs on one item set as one, with the items of the one that has the most."""
     if len(runs) == 1:
         return runs[0]
     earlier: set[tuple[str, str]] = set()
@@ -156,16 +156,14 @@ def join(runs: Sequence[Run]) -> Run:
         arms = {(arm.subject, arm.condition) for arm in run.card.arms}
         named.append(_renamed(run, {subject for subject, _ in arms & earlier}, f" (run {number})"))
         earlier |= arms
-    protocols = dict.fromkeys(name for run in named for name in run.scores)
+    scores = lists_by_key(pair for run in named for pair in run.scores.items())
     return replace(
         named[0],
+        items=max((run.items for run in named), key=lambda items: len(items.items)),
         roots=tuple(run.root for run in named),
         card=named[0].card.model_copy(update={"arms": [arm for run in named for arm in run.card.arms]}),
         responses=tuple(response for run in named for response in run.responses),
-        scores={
-            name: pd.concat([r.scores[name] for r in named if name in r.scores], ignore_index=True)
-            for name in protocols
-        },
+        scores={name: pd.concat(tables, ignore_index=True) for name, tables in scores.items()},
         results=pd.concat([run.results for run in named], ignore_index=True),
     )
 

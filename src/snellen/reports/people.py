@@ -48,7 +48,7 @@ def with_studies(exam: Exam) -> Exam:
 
 def with_ceilings(rows: pd.DataFrame, exam: Exam, joined: Run) -> pd.DataFrame:
     """Rows with people as ceilings if all runs have the same items; `joined` has people as studies."""
-    same_items = len({run.card.content_hash for run in exam.runs}) == 1
+    same_items = len({run.items.card.instalments or run.card.content_hash for run in exam.runs}) == 1
     return with_people_as_ceilings(rows, joined) if same_items else rows
 
 

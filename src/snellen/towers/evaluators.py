@@ -18,15 +18,11 @@ def compare_runs(root: Path, other_root: Path, names: tuple[str, str]) -> pd.Dat
     Raises SnellenError if items differ, or no tower is in both.
     """
     runs = [loading.load_run(path) for path in (root, other_root)]
-    if runs[0].card.content_hash != runs[1].card.content_hash:
+    if runs[0].card.content_hash != runs[1].card.content_hash or not runs[0].has_items_of(runs[1]):
         raise SnellenError(f"{root} and {other_root} have different items; only runs on the same items can be compared")
     joined, count = loading.join(runs), len(runs[0].card.arms)
     pair = pair_of(names, joined.card.arms[:count], joined.card.arms[count:])
     if not pair.encoders:
         raise SnellenError(f"{root} and {other_root} have no tower in common")
-    tasks = [
-        task
-        for task in scored_tasks(joined, pair.first_arms, joined.suite.tasks)
-        if scored_tasks(joined, pair.second_arms, [task])
-    ]
+    tasks = scored_tasks(joined, pair.second_arms, scored_tasks(joined, pair.first_arms, joined.suite.tasks))
     return evaluator_table(joined, pair, tasks)

@@ -78,7 +78,7 @@ class Changes(Comparison):
     @property
     def notes(self) -> tuple[str, ...]:
         """Whether the images of both runs are the same files."""
-        if self.before.card.content_hash == self.after.card.content_hash:
+        if self.before.has_images_of(self.after):
             return ()
         return ("The items are the same, but their images were rendered twice: single pixels may differ.",)
 
@@ -95,11 +95,7 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
     """
     former, current = without_controls(former), without_controls(current)
     if not former.has_items_of(current):
-        raise SnellenError(
-            f"{former.root} and {current.root} have different items ({former.card.suite} "
-            f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on the "
-            f"same item set"
-        )
+        raise SnellenError(f"{former.root} and {current.root} have different items; run both on the same item set")
     least = margin or (MARGIN if former.items.card.source == OWN else math.inf)
     items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
     pairs = sum(len(pair.dropna()) for pair in items.values())

@@ -2,7 +2,7 @@
 
 Items are joined by id, else by question and images, else by their place, and every join is checked: questions and
 targets that contradict each other refuse it. Whole numbers may number the rows of a data set, from 0 or from 1; they
-are ids only if the texts that both logs have agree.
+are ids unless texts contradict them, or all of them differ by one and no text contradicts their places.
 """
 
 from __future__ import annotations
@@ -146,19 +146,19 @@ def _joined_keys(former_items: LogItems, current_items: LogItems) -> tuple[dict[
     """The keys of items of both, and their numbers by how they were joined."""
     sides = former_items, current_items
     by_id = {key: key for key, rows in former_items.items() if key in current_items and rows[0].item}
-    numbers = [_numbers(side) for side in sides]
+    numbers = [_numbers(side) for side in sides]  # in order, since rows are written as calls end
+    orders = ([key for _, _, key in of_side] or side for side, of_side in zip(sides, numbers, strict=True))
+    places = dict(zip(*orders, strict=False)) if len(former_items) == len(current_items) else {}
     if all(numbers) and by_id:
-        plain = [sorted(number for _, number, _ in of_side) for of_side in numbers]
-        are_shifted = len(plain[0]) == len(plain[1]) and plain[0] != plain[1]
+        steps = {second - first for (_, first, _), (_, second, _) in zip(*numbers, strict=False)}
+        are_shifted = places and steps in ({1}, {-1}) and not is_refused(*contradictions(places, *sides))
         if are_shifted or is_refused(*contradictions(by_id, *sides)):
             by_id = {}
     keys = by_id | _by_question(*sides, by_id)
     are_ids = not any(numbers) and all(rows[0].item for side in sides for rows in side.values())
-    if not by_id and not are_ids and len(former_items) == len(current_items) > len(keys):
-        orders = ([key for _, _, key in of_side] or side for side, of_side in zip(sides, numbers, strict=True))
-        places = dict(zip(*orders, strict=True))  # rows are written as calls end
-        if keys.items() <= places.items() and not is_refused(*contradictions(places, *sides)):
-            return places, Counter({BY_PLACE: len(places)})
+    are_places = not by_id and not are_ids and len(places) > len(keys) and keys.items() <= places.items()
+    if are_places and not is_refused(*contradictions(places, *sides)):
+        return places, Counter({BY_PLACE: len(places)})
     return keys, +Counter({BY_ID: len(by_id), BY_QUESTION: len(keys) - len(by_id)})
 
 
@@ -172,10 +172,10 @@ def _numbers(log_items: LogItems) -> list[tuple[int, int, str]]:
 
 
 def _by_question(former_items: LogItems, current_items: LogItems, by_id: Mapping[str, str]) -> dict[str, str]:
-    """The keys of items that alone have their question and images in both."""
+    """The keys of items without a common id that alone have their question and images in both."""
     by_sign, fitting = dict[tuple[str, object], list[str]](), dict[str, list[str]]()
-    for key, rows in current_items.items():
-        if key not in by_id and rows[0].question:
+    for key, rows in current_items.items() if len(by_id) < len(current_items) else ():
+        if rows[0].question:
             question = " ".join(rows[0].question.split())
             for sign in {*rows[0].images, _kinds(rows[0])}:
                 by_sign.setdefault((question, sign), []).append(key)
@@ -184,9 +184,9 @@ def _by_question(former_items: LogItems, current_items: LogItems, by_id: Mapping
         question, best = " ".join(rows[0].question.split()), set[str]()
         for signs in (rows[0].images, kinds - {sign for sign in kinds if sign & _kinds(rows[0])}):
             best = best or {other for sign in signs for other in by_sign.get((question, sign), [])[:2]}  # or more
-        if key not in by_id and len(best) == 1:
+        if len(best) == 1:
             fitting.setdefault(best.pop(), []).append(key)
-    return {keys[0]: other for other, keys in fitting.items() if len(keys) == 1}
+    return {keys[0]: other for other, keys in fitting.items() if len(keys) == 1 and not by_id.keys() & {*keys, other}}
 
 
 def _kinds(row: LogRow) -> frozenset[bool]:

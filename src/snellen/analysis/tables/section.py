@@ -71,15 +71,19 @@ class Run:
     def has_items_of(self, run: Run) -> bool:
         """True if both asked the same items, also in every instalment that both have: their cards agree in any case.
 
-        Cards may be forged: if their images differ, the test items that both have are compared, too.
+        Cards may be forged: if their images differ, the test items are compared, too; a grown set has more of them.
         """
         instalments = zip(self.items.card.instalments, run.items.card.instalments, strict=False)
-        if not same_items(self.card, run.card) or not all(same_rows(first, second) for first, second in instalments):
-            return False
-        if self.items is run.items or self.card.content_hash == run.card.content_hash:
-            return True
-        first, second = _questions(self.items), _questions(run.items)
-        return all(first[item_id] == second[item_id] for item_id in first.keys() & second.keys())
+        are_same = same_items(self.card, run.card) and all(same_rows(*pair) for pair in instalments)
+        if not are_same or self.items is run.items or self.has_images_of(run):
+            return are_same
+        fewer, more = sorted((_questions(self.items), _questions(run.items)), key=len)
+        return fewer.items() <= more.items()
+
+    def has_images_of(self, run: Run) -> bool:
+        """True if the rows that both have are the same, with the same files of images."""
+        lists = [each.items.card.instalments or (each.card,) for each in (self, run)]
+        return all(first.content_hash == second.content_hash for first, second in zip(*lists, strict=False))
 
 
 def _questions(items: ItemSet) -> dict[str, tuple[Any, ...]]:
