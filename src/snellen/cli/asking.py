@@ -57,8 +57,9 @@ def write_requests(itemsets: Sequence[str], subjects: Sequence[str], options: Ru
     count = write_batch(path, session.items, subject, session.points, options.limit, options.seed)
     print(f"{count} calls, {path.stat().st_size / 1e6:,.1f} MB: {path}")
     (condition,), itemset = options.conditions, quote(str(session.items.root))
+    unit = f"?box_unit={subject.card.attributes['box_unit']}" if "box_unit=own" in condition else ""
     more = f" --condition {quote(condition)} --seed {options.seed}" if condition != "vanilla" or options.seed else ""
-    print(f"Score the results: snellen run {itemset} --subject recorded:RESULTS.jsonl{more}")
+    print(f"Score the results: snellen run {itemset} --subject {quote(f'recorded:RESULTS.jsonl{unit}')}{more}")
 
 
 def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, as_json: bool) -> None:

@@ -71,6 +71,7 @@ def test_requests_are_those_of_a_run_and_results_score_like_it(
     ("condition", "seed", "hint"),
     [
         ("vanilla", 0, "recorded:RESULTS.jsonl"), ("vanilla", 5, "recorded:RESULTS.jsonl --condition vanilla --seed 5"),
+        ("box_unit=own", 0, "'recorded:RESULTS.jsonl?box_unit=thousandths' --condition box_unit=own --seed 0"),
     ],
 )  # fmt: skip
 def test_the_command_for_results_names_all_that_decides_how_they_are_read(
