@@ -175,6 +175,19 @@ def test_every_value_of_every_axis_can_be_asked(suite: Suite, built: ItemSet, tm
         assert "auto" not in settle(point, suite, SubjectCard("someone")).columns().values()
 
 
+def test_what_is_shown_depends_on_the_seed_under_random_values_alone(
+    suite: Suite, built: ItemSet, tmp_path: Path
+) -> None:
+    """Also under vanilla: VFM Bench makes up names in generated sets."""
+    media, random = MediaFolder(tmp_path / "media", built.media), dict[str, bool]()
+    for text, condition, task, items in _questions(suite, built):
+        context, of_seeds = ViewContext(condition, items), list[object]()
+        for seed in (1, 2):
+            of_seeds.append(show_items([item for item in items if item.split == "test"], context, task, seed, media))
+        random[text] = random.get(text, False) or of_seeds[0] != of_seeds[1]
+    assert random == {text: parse_conditions(suite.axes, text)[0].is_random for text in random}
+
+
 def test_the_target_of_a_training_example_is_a_right_reply(suite: Suite, built: ItemSet, tmp_path: Path) -> None:
     media, learned = MediaFolder(tmp_path / "media", built.media), set()
     for text, condition, task, items in _questions(suite, built):

@@ -86,6 +86,6 @@ def run_of_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogRun:
     """The models in logs as subjects, as by `snellen run ITEMSET --subject recorded:LOG`."""
     items, recordings = open_items(itemset), log_recordings(paths)
     examination = run(items, recordings, out, show_progress=False)
-    arms = recorded_arms(recordings, items, examination.suite, ())[0]
+    arms = recorded_arms(recordings, items, examination.suite, (), 0)[0]
     compared, differing = compared_scores(arms, out, examination.suite)
     return LogRun(examination, compared.total() - differing.total(), differing.total())

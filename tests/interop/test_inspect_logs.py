@@ -82,6 +82,20 @@ def test_scores_are_those_of_asking(selection: Selection, tmp_path: Path) -> Non
     assert imported.examination.unasked() == {}
 
 
+def test_our_tasks_ask_with_seed_0(selection: Selection, tmp_path: Path) -> None:
+    """Under vanilla nothing depends on it."""
+    items, suite = selection.items, SUITES.get("vlm2-bench")
+    for text in ("vanilla", "images=shuffled"):
+        of_condition = select_questions(items, suite, parse_conditions(suite.axes, text)[0], tmp_path / text)
+        log = write_eval(tmp_path / f"{text}.eval", log_header(), log_samples(of_condition, TASK, right))
+        for seed in (0, 5):
+            call = partial(run, items, [f"recorded:{log}"], tmp_path / f"{text} {seed}", seed=seed, show_progress=False)
+            if text == "vanilla" or not seed:
+                assert call().responses
+            else:
+                assert_refused(call, "row 1 was asked under images=shuffled with --seed 0, not 5; give --seed 0")
+
+
 def test_epochs_are_repeats_and_missing_samples_make_a_run_partial(selection: Selection, tmp_path: Path) -> None:
     first, second = (log_samples(selection, TASK, right, epoch) for epoch in (1, 2))
     cut_off = {**log_header(), "status": "started"}

@@ -273,13 +273,15 @@ def test_replies_and_dialogues_are_those_of_the_run(root: Path, items: ItemSet, 
 
 
 def test_what_was_written_is_read_again_as_recorded_answers(items: ItemSet, tmp_path: Path) -> None:
-    """The same items, replies and scores, by the settings that docs/exports.md gives."""
-    run(items, ["fake:chance"], tmp_path / "run", repeats=2, show_progress=False)
+    """The same items, replies and scores, by the settings that docs/exports.md gives; with another seed, nothing."""
+    run(items, ["fake:chance"], tmp_path / "run", repeats=2, conditions=["order=shuffled"], seed=5, show_progress=False)
     paths = export_results(tmp_path / "run", "every-eval-ever", tmp_path / "out")
     (path,) = (path for path in paths if path.suffix == ".jsonl")
     columns_of = "id=sample_id&column=output.raw.0&model=model_id&condition=metadata.condition&repeat=metadata.repeat"
     spec = f"recorded:{path}?{columns_of}"
-    run(items, [spec], tmp_path / "again", show_progress=False)
+    with pytest.raises(SnellenError, match=r"row 1 was asked under order=shuffled with --seed 5, not 0; give --seed 5"):
+        run(items, [spec], tmp_path / "other", show_progress=False)
+    run(items, [spec], tmp_path / "again", seed=5, show_progress=False)
     tables = [load_run(tmp_path / name).scores["strict"] for name in ("run", "again")]
     columns = ["item_id", "condition", "repeat", "metric", "prediction", "outcome", "value"]
     first, second = (table[columns].sort_values(columns[:4]).reset_index(drop=True) for table in tables)

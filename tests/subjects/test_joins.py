@@ -39,10 +39,10 @@ IMAGES = [Media(letter * 64, "image", "png", 8, 8) for letter in "abc"]
 
 
 def test_a_digest_of_answers_covers_all_that_decides_what_they_are_of() -> None:
-    """Every field is changed in turn: only the score, the target and the place in a file change nothing."""
+    """Every field is changed in turn: only the score, the target, the seed and the place in a file change nothing."""
     others: dict[str, Any] = {
         "item": "b", "question": "Who?", "images": ("y.png",), "condition": "c=1", "repeat": 1, "path": "g.csv",
-        "answer": RecordedAnswer(None, "failed"), "number": 2, "target": ("blue",), "numbering": POSITION,
+        "answer": RecordedAnswer(None, "failed"), "number": 2, "target": ("blue",), "numbering": POSITION, "seed": "5",
     }  # fmt: skip
     assert set(others) == {field.name for field in fields(AnswerRow)}
     changed = {name: replace(ROW, **{name: value}) for name, value in others.items()}
@@ -53,8 +53,8 @@ def test_a_digest_of_answers_covers_all_that_decides_what_they_are_of() -> None:
     changed |= {name: replace(ROW, answer=answer) for name, answer in answers.items()}
     digests = {name: answers_digest([row]) for name, row in changed.items()}
     usual = [name for name, each in digests.items() if each == answers_digest([ROW])]
-    assert usual == ["path", "number", "target", "score"]
-    assert len(set(digests.values())) == len(digests) - 3, "no two changes look alike"
+    assert usual == ["path", "number", "target", "seed", "score"]
+    assert len(set(digests.values())) == len(digests) - 4, "no two changes look alike"
     assert answers_digest([ROW, changed["item"]]) != answers_digest([changed["item"], ROW])
 
 
@@ -142,7 +142,7 @@ def test_contradictions_are_counted_over_all_files_and_repeats_are_in_order() ->
             for n, name in enumerate("ab")]  # fmt: skip
     recording = Recording(SubjectCard("recorded:m"), rows=rows)
     items: Any = None  # which only a check would read
-    arms, faults, example = recording.join(items, suite_of(), index)
+    arms, faults, example = recording.join(items, suite_of(), index, 0)
     assert (faults, example) == ({CONTRADICTION: 2}, "")
     assert [(repeat, list(subject.answers), subject.tasks) for _, repeat, subject in arms] == [
         (1, ["b"], frozenset({"task"})), (2, ["a"], frozenset({"task"})),

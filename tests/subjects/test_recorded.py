@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from snellen.core.condition import Axis
+from snellen.core.hashing import digest
 from snellen.core.item import ReplySpec
 from snellen.core.prompt import Reply
 from snellen.core.storage.item_rows import read_image_names
@@ -65,6 +66,23 @@ def answers(texts: str, **cells: Any) -> list[dict[str, Any]]:
 
 def score(items: ItemSet, spec: str, root: Path, **how: Any) -> Examination:
     return run(items, [f"recorded:{spec}"], root, show_progress=False, **how)
+
+
+def test_answers_asked_with_another_seed_are_refused_where_it_decides_what_is_shown(
+    items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random = Axis("method", METHOD.values, random_values=("reasoning",))
+    monkeypatch.setitem(SUITES._loaded, "hard", suite_of(random))
+    mark = f"{digest(items.card.rows_hash, 8)}@method=reasoning"
+    for n, (name, rest, is_told) in enumerate([("id", "", False), ("id", "&seed=s", True), ("custom_id", "", True)]):
+        rows = [{name: f"00{k}@{mark}@seed=5" if name != "id" else f"00{k}", "reply": "red", "how": how, "s": 5}
+                for k, how in enumerate(["cot", "cot", "cot", "direct"])]  # fmt: skip
+        spec = f"{write_lines(tmp_path / f'{n}.jsonl', rows)}?condition=how:cot>method=reasoning+direct>vanilla{rest}"
+        assert score(items, spec, tmp_path / f"five {n}", seed=5).responses
+        assert ("; 3 do not say with which --seed they were asked" in capsys.readouterr().err) == (not is_told)
+        if is_told:
+            line = f"{n}.jsonl row 1 was asked under method=reasoning with --seed 5, not 0; give --seed 5"
+            assert_refused(partial(score, items, spec, tmp_path / f"zero {n}"), line)
 
 
 def test_two_models_under_two_prompts_are_two_subjects_with_two_arms(items: ItemSet, tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ def write_requests(itemsets: Sequence[str], subjects: Sequence[str], options: Ru
     count = write_batch(path, session.items, subject, session.points, options.limit, options.seed)
     print(f"{count} calls, {path.stat().st_size / 1e6:,.1f} MB: {path}")
     (condition,), itemset = options.conditions, quote(str(session.items.root))
-    more = f" --condition {quote(condition)} --seed {options.seed}" if condition != "vanilla" else ""
-    print(f"Score the results: snellen run {itemset} --subject recorded:RESULTS.jsonl{more}")
+    unit = f"?box_unit={subject.card.attributes['box_unit']}" if "box_unit=own" in condition else ""
+    more = f" --condition {quote(condition)} --seed {options.seed}" if condition != "vanilla" or options.seed else ""
+    print(f"Score the results: snellen run {itemset} --subject {quote(f'recorded:RESULTS.jsonl{unit}')}{more}")
 
 
 def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, as_json: bool) -> None:
@@ -99,9 +100,8 @@ def _roots(itemsets: Sequence[str], out: str | Path | None) -> dict[str, Path]:
     folder, several = Path(out), len(itemsets) > 1
     roots = {name: folder / suite_of_items(name).name if several else folder for name in itemsets}
     if len(set(roots.values())) < len(itemsets):
-        raise SnellenError(
-            f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
-        )
+        advice = "use a separate command and --out for each"
+        raise SnellenError(f"--out {out}: two of the sets are of the same suite; {advice}")
     return roots
 
 
@@ -147,11 +147,9 @@ def _as_json(summary: RunSummary) -> dict[str, Any]:
 def announce(estimates: Sequence[Estimate]) -> None:
     """Print the estimated cost of paid calls before the first one."""
     for estimate in estimates:
-        money = (
-            "no price given (?price_in=…&price_out=…)"
-            if estimate.money is None
-            else f"about {estimate.money:.2f} for input tokens"
-        )
+        money = "no price given (?price_in=…&price_out=…)"
+        if estimate.money is not None:
+            money = f"about {estimate.money:.2f} for input tokens"
         rest = f" ({estimate.recorded} more are recorded)" if estimate.recorded else ""
         calls = f"{'at most ' if estimate.is_most else ''}{estimate.calls} calls{rest}"
         print(f"{estimate.subject}: {calls}, about {estimate.tokens_in} tokens sent, {money}", file=sys.stderr)
@@ -163,14 +161,13 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
             print(f"{summary.root}: nothing was asked", file=sys.stderr)
             continue
         explain(summary)
-        address = str(summary.root)
         print_if_old(summary)
         console().print(summary.table)
         if summary.cost:
             costs = ", ".join(f"{subject} {cost:.4f}" for subject, cost in summary.cost.items())
             console().print(f"Cost of all calls: {costs}", soft_wrap=True, markup=False)
         _print_sight(summary.root)
-        console().print(f"Run: {address}", soft_wrap=True, markup=False)
+        console().print(f"Run: {summary.root}", soft_wrap=True, markup=False)
     scored = [quote(str(one.root)) for one in summaries if one.responses > one.failed]
     if any(0 < one.responses == one.failed for one in summaries):
         print("Next: the same command again, which repeats the failed calls")
@@ -212,10 +209,8 @@ def explain(summary: RunSummary, *, with_declines: bool = True) -> None:
     for subject, reasons in summary.failures.items():
         print(f"{subject} failed: {'; '.join(reasons)}", file=sys.stderr)
     if summary.cut_off:
-        print(
-            f"{summary.cut_off} replies were cut off at the token limit; a larger ?max_tokens= asks only these again",
-            file=sys.stderr,
-        )
+        advice = "a larger ?max_tokens= asks only these again"
+        print(f"{summary.cut_off} replies were cut off at the token limit; {advice}", file=sys.stderr)
     for subject, missing in summary.unasked.items():
         reason = "have no recorded reply" if subject in summary.recorded else "were not asked"
         print(f"{subject}: partial, {missing} items {reason}", file=sys.stderr)

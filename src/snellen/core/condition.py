@@ -33,12 +33,13 @@ def refuse_unknown(words: Iterable[str], known_words: Iterable[str], label: str)
 class Axis:
     """One property that is varied. The first of its `values` is the default, the paper's main setting.
 
-    A default of `auto` is resolved from the subject's card when an arm is planned.
+    `auto` is resolved from the subject's card. Under `random_values`, what is shown depends on the run's seed.
     """
 
     name: str
     values: tuple[Value, ...]
     help: str = ""
+    random_values: tuple[Value, ...] = ()
 
     @property
     def default(self) -> Value:
@@ -47,11 +48,10 @@ class Axis:
 
     def read(self, written: str) -> Value:
         """The value written as this text. Raises SnellenError, with the nearest value, for an unknown one."""
-        for value in self.values:
-            if str(value) == written:
-                return value
-        written_values = [str(value) for value in self.values]
-        raise SnellenError(f"axis {self.name!r} has no value {written!r:.60}; {near(written, written_values)}")
+        by_text = {str(value): value for value in self.values}
+        if written not in by_text:
+            raise SnellenError(f"axis {self.name!r} has no value {written!r:.60}; {near(written, by_text)}")
+        return by_text[written]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,11 @@ class Condition:
     def _columns(self) -> dict[str, Value]:  # transforms of every item look values up
         return {axis.name: axis.default for axis in self.axes} | dict(self.changed)
 
+    @property
+    def is_random(self) -> bool:
+        """True if what is shown may depend on the run's seed."""
+        return any(self[axis.name] in axis.random_values for axis in self.axes)
+
     def moves(self) -> frozenset[str]:
         """The axes that are not at their default."""
         return frozenset(name for name, _ in self.changed)
@@ -93,9 +98,8 @@ def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
         if name not in by_name:
             raise SnellenError(f"condition {text!r}: no axis {name!r}; {near(name, by_name)}")
         if not equals:
-            raise SnellenError(
-                f"condition {text!r}: axis {name!r} needs a value; {near('', map(str, by_name[name].values))}"
-            )
+            values = ", ".join(map(str, by_name[name].values))
+            raise SnellenError(f"condition {text!r}: axis {name!r} needs a value; available: {values}")
         if name in values_by_axis:
             raise SnellenError(f"condition {text!r}: axis {name!r} is given twice")
         values_by_axis[name] = tuple(by_name[name].read(word) for word in _expand(written))

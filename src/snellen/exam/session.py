@@ -197,7 +197,7 @@ class Session:
         ]
         if recordings:
             selected = self.points if tuple(self.options.conditions) != ("vanilla",) else ()  # the default
-            recorded, line = recorded_arms(recordings, items, suite_of(items), selected)
+            recorded, line = recorded_arms(recordings, items, suite_of(items), selected, self.options.seed)
             arms += recorded
             if line:
                 notify(line)

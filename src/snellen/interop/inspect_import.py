@@ -50,6 +50,7 @@ SCORES = {
 """What tools write for a score, Inspect's letters among them: correct, partial, incorrect, no answer."""
 MAX_SCORE = 1e300
 """Beyond it a number in a log is no score: JSON may write more digits than a float holds."""
+_ADVICE = "give the set that was asked"
 MAX_MODEL = 200
 """Characters of the name of a model."""
 MAX_SETTINGS = 100_000
@@ -132,7 +133,7 @@ def logged_rows(log: InspectLog) -> Iterator[tuple[LogSample, AnswerRow, list[st
         row = AnswerRow(
             sample.id, "\n".join(filter(None, words)), tuple(filter(None, images)),
             identity.condition if identity else "", sample.epoch - 1, answer, str(log.path), number, target,
-            "" if identity else NUMBER,
+            "" if identity else NUMBER, "0" if identity else "",
         )  # fmt: skip
         if (kept := kept + len(repr((row, identity, [*(record.scores or ())])))) > MAX_LIST_BYTES:
             raise SnellenError(f"{log.path}: more than {MAX_LIST_BYTES} bytes of texts; give smaller logs")
@@ -178,7 +179,7 @@ def _check(questions: Sequence[_LoggedQuestion], items: ItemSet, suite: Suite) -
             if identity.content_hash != items.card.content_hash:
                 raise SnellenError(
                     f"{logged.location} is of another item set ({short_reason(identity.content_hash, 16)}, not "
-                    f"{items.card.content_hash[:16]}); give the set that was asked"
+                    f"{items.card.content_hash[:16]}); {_ADVICE}"
                 )
             key = identity.task, identity.condition
             if key not in selections:
@@ -190,7 +191,7 @@ def _questions_of(logged: _LoggedQuestion, items: ItemSet, suite: Suite, folder:
     """The questions of a sample's task under its condition, by item; images go into `folder`."""
     task = logged.identity.task
     if task not in suite.tasks:
-        raise SnellenError(f"{logged.location}: {suite.name} has no task {task!r:.60}; give the set that was asked")
+        raise SnellenError(f"{logged.location}: {suite.name} has no task {task!r:.60}; {_ADVICE}")
     condition, *others = parse_conditions(suite.axes, logged.identity.condition)
     if others:
         raise SnellenError(f"{logged.location}: several conditions in one sample; Snellen tasks never write this")
@@ -200,18 +201,14 @@ def _questions_of(logged: _LoggedQuestion, items: ItemSet, suite: Suite, folder:
 
 def _check_sample(logged: _LoggedQuestion, question: ModelQuestion | None) -> None:
     if question is None:
-        raise SnellenError(f"{logged.location} is not a question of this item set; give the set that was asked")
+        raise SnellenError(f"{logged.location} is not a question of this item set; {_ADVICE}")
     if logged.parts != digest([part if isinstance(part, str) else None for part in question.parts]):
-        raise SnellenError(
-            f"{logged.location} was asked with a different wording or image positions; use the version of Snellen "
-            f"that asked it"
-        )
+        advice = "use the version of Snellen that asked it"
+        raise SnellenError(f"{logged.location} was asked with a different wording or image positions; {advice}")
     digests = [image.sha256 for image in question.images]
     alike = all(image in (None, own) for image, own in zip(logged.images, digests, strict=True))
     if logged.identity.media != digests or not alike:
-        raise SnellenError(
-            f"{logged.location} showed images that differ from those of the item set; give the set that was asked"
-        )
+        raise SnellenError(f"{logged.location} showed images that differ from those of the item set; {_ADVICE}")
 
 
 def _answer(sample: LogSample, log: InspectLog) -> RecordedAnswer:

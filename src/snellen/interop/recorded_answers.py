@@ -55,6 +55,7 @@ _NAMES = {
     "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image input_media "
     "messages",
     "condition": "",
+    "seed": "metadata.seed",
     "repeat": "repeat epoch sample_score.generation_index",
     "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning "
     "response.body.choices.0.message.reasoning_content response.body.choices.0.message.reasoning",
@@ -103,8 +104,7 @@ def make_recorded(name: str, settings: Mapping[str, str], items: Sequence[Item])
     refuse_unknown(settings, SETTINGS, f"{PREFIX}{name} has no setting")
     path, paths = Path(name), list[Path]()
     with suppress(ValueError, OSError):  # neither a name nor a pattern
-        is_path = path.exists()
-        paths = [path] if is_path else sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+        paths = [path] if path.exists() else sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
     paths = [found if found == path else own_file(found.parent, found) for found in paths]
     if not paths or not all(path.is_file() for path in paths):
         what = "not a file" if paths else "no such file"
@@ -183,7 +183,7 @@ class AnswerReader:
                 condition = self.conditions.get(condition, condition)
                 target = self._share(tuple(_texts(cell_of(row, columns["target"]))))
                 options = self._share(tuple(_options(row, columns["options"], question)))
-                place = location, number, target, *columns["numbering"]
+                place = location, number, target, "".join(columns["numbering"]), self._text(row, columns["seed"])
                 repeats = self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
@@ -212,9 +212,8 @@ class AnswerReader:
                 columns[role] = []
             elif role in self.settings:
                 columns[role] = self.settings[role].split("+") if role == "id" else [self.settings[role]]
-                refuse_unknown(
-                    [name for name in columns[role] if not has_cell(rows, name)], existing, f"{location}: no column"
-                )
+                missing = [name for name in columns[role] if not has_cell(rows, name)]
+                refuse_unknown(missing, existing, f"{location}: no column")
         if columns["column"] == ["prediction"] and "target" not in self.settings:  # else it may be what was read
             columns["target"] = [*columns["target"], "answer"]
         is_evalscope = "model_output" in existing or "sample_score" in existing
@@ -234,9 +233,8 @@ class AnswerReader:
         """Raise SnellenError for a file without replies, or without what tells items apart."""
         if not columns["column"] or not (columns["id"] or any(has_cell(rows, name) for name in columns["question"])):
             what = "an id, ?id=COLUMN" if columns["column"] else "replies, ?column=COLUMN"
-            raise SnellenError(
-                f"{location}: name the column of {what}; it has {short_reason(', '.join(existing), 200)}"
-            )
+            names = short_reason(", ".join(existing), 200)
+            raise SnellenError(f"{location}: name the column of {what}; it has {names}")
 
     def _keep(self, name: str, answer_row: AnswerRow, row: Row) -> None:
         self.rows.setdefault(name, []).append(answer_row)
@@ -250,9 +248,8 @@ class AnswerReader:
         if isinstance(cell, list):
             turns = [turn.get("content") for turn in cell if isinstance(turn, dict) and turn.get("role") == "user"]
             with suppress(ValueError):  # of another form
-                cell = (
-                    "\n".join(text.replace("<image>", "") for text, _ in _replies(turns[-1]) if text) if turns else ""
-                )
+                texts = [text for text, _ in _replies(turns[-1]) if text] if turns else []
+                cell = "\n".join(text.replace("<image>", "") for text in texts)
         return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) and cell == cell else ""
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:

@@ -128,10 +128,9 @@ def _write_every_eval(run: Run, subject: str, out: Path) -> Iterator[Path]:
     if not samples:
         del record["detailed_evaluation_results"]
     for path, text in {f"{stem}.json": json.dumps(record, indent=1) + "\n", f"{stem}_samples.jsonl": lines}.items():
-        if not text:
-            continue
-        files.write_text(out / folder / path, text)
-        yield out / folder / path
+        if text:
+            files.write_text(out / folder / path, text)
+            yield out / folder / path
 
 
 def _model_details(arm: ArmCard) -> dict[str, str]:
@@ -221,11 +220,12 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
     is_single = len(calls) == 1
     texts = ["\n".join(map(_words, prompt)) for prompt in prompts]
     turns = [text for pair in zip(texts, (reply.text for reply in replies), strict=False) for text in pair]
+    messages = [{"turn_idx": n, "role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(turns)]
     media = [part for prompt in prompts for part in prompt if isinstance(part, dict)]
     images = dict.fromkeys(name for part in media for name in [*part.get("montage", []), part.get("media")])
     metadata = {
-        "task": item.task, "condition": response.condition, "repeat": response.repeat, "cluster_id": item.cluster_id,
-        "outcome": row.outcome, "metric": row.metric, "images": list(filter(None, images)),
+        "task": item.task, "condition": response.condition, "repeat": response.repeat, "seed": run.card.seed,
+        "cluster_id": item.cluster_id, "outcome": row.outcome, "metric": row.metric, "images": [*filter(None, images)],
     }  # fmt: skip
     tokens = [sum(getattr(reply, name) for reply in replies) for name in ("tokens_in", "tokens_out")]
     metric = metric_of(run.suite.tasks[item.task].protocols[PROTOCOL], row.metric)
@@ -241,9 +241,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
             "choices": [o.text for o in item.options] or None,
         },
         "output": {"raw": [reply.text for reply in replies]} if is_single else None,
-        "messages": None
-        if is_single
-        else [{"turn_idx": n, "role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(turns)],
+        "messages": None if is_single else messages,
         "answer_attribution": [
             {
                 "turn_idx": 0 if is_single else len(turns) - 1,

@@ -19,10 +19,10 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import Transform, ViewContext
 from snellen.stimuli.transforms.frames import Frames
 
-IMAGES = Axis("images", ("original", "none", "grey", "shuffled"), "what is shown in place of the images")
+IMAGES = Axis("images", ("original", "none", "grey", "shuffled"), "what is shown in place of the images", ("shuffled",))
 PROMPT = Axis("prompt", ("full", "short", "minimal"), "how much of the wording is used")
 LAYOUT = Axis("layout", ("interleaved", "images-first"), "images where the text mentions them, or all before the text")
-ORDER = Axis("order", ("stored", "shuffled"), "the order of options and solved examples")
+ORDER = Axis("order", ("stored", "shuffled"), "the order of options and solved examples", ("shuffled",))
 SHEET = Axis(
     "sheet", ("auto", "separate", "single"), "images shown separately, or as one for subjects that take one image"
 )

@@ -60,7 +60,7 @@ class AnswerRow:
 
     `images` are file names and SHA-256, `condition` is as written on the command line, `repeat` counts from 0. `path`
     and `number` are the file and the row for messages. `target` holds the right answers according to the file,
-    `numbering` is POSITION, NUMBER, or empty for an id.
+    `numbering` is POSITION, NUMBER, or empty for an id, `seed` the run's as written, or empty.
     """
 
     item: str
@@ -73,6 +73,7 @@ class AnswerRow:
     number: int
     target: tuple[str, ...] = ()
     numbering: str = ""
+    seed: str = ""
 
     @property
     def location(self) -> str:

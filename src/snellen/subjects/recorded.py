@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -37,9 +37,10 @@ REPEATED = "repeat the reply of another row, as rows of another filter do"
 REMEDY = "remove one, or name the column in which they differ: ?repeat=COLUMN or ?condition=COLUMN"
 NO_PLACE = "have only a row number, which counts if the file has as many rows as the set or just one task"
 BY_POSITION = "were joined by position, since their ids number the rows"
+NO_SEED = "do not say with which --seed they were asked, so that of the run is assumed"
 BATCH = 256
 """Items of an arm that the ask loop has in hand at a time, which bounds its memory."""
-_BATCH_ID = re.compile(r"(.+)@([0-9a-f]{8})(?:@(.+))?")
+_BATCH_ID = re.compile(r"(.+)@([0-9a-f]{8})(?:@(.+?)(?:@seed=(.+))?)?")
 
 
 @dataclass(frozen=True)
@@ -74,20 +75,31 @@ def recorded(name: str, texts: Mapping[str, str], role: Role = "model") -> Subje
     return Recorded(SubjectCard(name, {"answers": digest(dict(texts), 12)}, role=role, source="recorded"), answers)
 
 
-def batch_id(item_id: str, items: ItemSet, condition: Condition) -> str:
-    """The id of a call in a batch: that of the item, a mark of its set, and the condition unless it is vanilla."""
-    mark = f"{item_id}@{digest(items.card.rows_hash, 8)}"
-    return f"{mark}@{condition}" if condition.changed else mark
+def batch_id(item_id: str, items: ItemSet, condition: Condition, seed: int) -> str:
+    """The id of a call in a batch: that of the item, a mark of its set, and the condition and seed if they matter."""
+    asked = f"@{condition}@seed={seed}" if condition.is_random else f"@{condition}" if condition.changed else ""
+    return f"{item_id}@{digest(items.card.rows_hash, 8)}{asked}"
 
 
-def _of_batch(row: AnswerRow, item_id: str, mark: str, condition: str | None, items: ItemSet) -> AnswerRow:
-    if f"{item_id}@{mark}" != batch_id(item_id, items, Condition(())):
+def _of_batch(row: AnswerRow, id_match: re.Match[str], items: ItemSet) -> AnswerRow:
+    item_id, mark, condition, seed = id_match.groups(default="")
+    if f"{item_id}@{mark}" != batch_id(item_id, items, Condition(()), 0):
         raise SnellenError(f"{row.location}: {row.item!r:.100} is of a batch written for another item set")
-    return replace(row, item=item_id, condition=row.condition or condition or "")
+    return replace(row, item=item_id, condition=row.condition or condition, seed=row.seed or seed)
+
+
+def _without_seed(answer_rows: Collection[AnswerRow], condition: Condition, seed: int) -> int:
+    """The number of rows that do not say with which seed they were asked. Raises SnellenError for another one."""
+    for row in answer_rows:
+        if row.seed not in ("", str(seed)):
+            own = f"--seed {short_reason(row.seed, 20)}"
+            raise SnellenError(f"{row.location} was asked under {condition} with {own}, not {seed}; give {own}")
+    return sum(not row.seed for row in answer_rows)
 
 
 RecordedArm: TypeAlias = tuple[Condition, int, Recorded]
-"""Condition, repeat and subject."""
+JoinedRows: TypeAlias = tuple[list[RecordedArm], Counter[str], str]
+"""Arms (condition, repeat, subject), counts of rows by what is odd, and the id or question of a row without item."""
 
 
 @dataclass(frozen=True)
@@ -99,24 +111,23 @@ class Recording(Recorded):
     """
 
     rows: Sequence[AnswerRow] = ()
-    check: Callable[[ItemSet, Suite], None] | None = None
+    check: Callable[[ItemSet, Suite], None] = lambda items, suite: None
     remedy: Callable[[str, Mapping[int, Hashable]], str] = field(default=lambda path, keys: "", compare=False)
 
-    def join(self, items: ItemSet, suite: Suite, index: ItemIndex) -> tuple[list[RecordedArm], Counter[str], str]:
-        """An arm per condition and repeat, counts of rows by what is odd, and the id or question of a row without item.
+    def join(self, items: ItemSet, suite: Suite, index: ItemIndex, seed: int) -> JoinedRows:
+        """An arm per condition and repeat, and the rows that do not clearly answer an item.
 
-        `index` is that of the items. Raises SnellenError for unknown conditions, two rows for one item, and rows that
-        are of other items than their ids or positions say.
+        `index` is that of the items, `seed` the run's. Raises SnellenError for unknown conditions, another seed, two
+        rows for one item, and rows that are of other items than their ids or positions say.
         """
-        if self.check is not None:
-            self.check(items, suite)
-        conditions, names = dict[str, Condition](), dict[str, str]()  # by name, and names by what is written
-        arms: dict[tuple[str, int], dict[str, AnswerRow]] = {}
+        self.check(items, suite)
+        conditions = dict[str, Condition]()  # by what is written
+        arms: dict[tuple[Condition, int], dict[str, AnswerRow]] = {}
         faults, example = Counter[str](), ""
         places, pairs = self._places(index), dict[str, list[tuple[AnswerRow, Item]]]()
         for row in self.rows:
             if (parts := _BATCH_ID.fullmatch(row.item)) and not index.named(row.item):
-                row = _of_batch(row, parts[1], parts[2], parts[3], items)
+                row = _of_batch(row, parts, items)
             place = places[row.path] if row.numbering else None
             if place and row.item in place:
                 matches: Sequence[Item] = [place[row.item]]
@@ -128,11 +139,9 @@ class Recording(Recorded):
                 example = example or row.item or row.question
                 continue
             (item,) = matches
-            if row.condition not in names:
-                condition = self._condition(row, suite)
-                names[row.condition] = str(condition)
-                conditions.setdefault(str(condition), condition)
-            rows = arms.setdefault((names[row.condition], row.repeat), {})
+            if row.condition not in conditions:
+                conditions[row.condition] = self._condition(row, suite)
+            rows = arms.setdefault((conditions[row.condition], row.repeat), {})
             former = rows.get(item.item_id)
             if former and row.item and index.named(former.item) and not index.named(row.item):  # in another order
                 faults[NO_ITEM] += 1
@@ -156,10 +165,11 @@ class Recording(Recorded):
         for joined in pairs.values():
             faults[CONTRADICTION] += refuse_other_items(joined, index)
         subjects = list[RecordedArm]()
-        for (name, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
+        for (condition, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
+            faults[NO_SEED] += _without_seed(rows.values(), condition, seed) if condition.is_random else 0
             answers = {item_id: row.answer for item_id, row in rows.items()}
             tasks = frozenset(index.by_id[item_id].task for item_id in rows)
-            subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks, self.read_label)))
+            subjects.append((condition, repeat, Recorded(self.card, answers, tasks, self.read_label)))
         return subjects, +faults, example
 
     def _two_rows(self, former: AnswerRow, row: AnswerRow, item: Item) -> SnellenError:

@@ -59,7 +59,7 @@ def write_batch(
                 continue
             messages = to_messages(call.prompt, media, subject.card.settings["model"], subject.settings.max_px)
             body = {"model": service.connections.endpoint.model, "messages": messages, **service.settings}
-            name = batch_id(ids[0], items, conditions[0])
+            name = batch_id(ids[0], items, conditions[0], seed)
             lines[ids[0]] = {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
     files.write_text(path, "".join(json.dumps(line) + "\n" for line in lines.values()))
     return len(lines)

@@ -169,8 +169,8 @@ def run_card(plan: Plan) -> RunCard:
 
 def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
     """The number of items of each task that an arm is asked, without tasks whose schedule is adaptive."""
-    counts = {task: count for task, count in _at_most(plan, arm).items() if not arm.is_adaptive(plan.suite.tasks[task])}
-    return {task: count for task, count in counts.items() if count}
+    tasks = plan.suite.tasks
+    return {task: n for task, n in _at_most(plan, arm).items() if n and not arm.is_adaptive(tasks[task])}
 
 
 def most_items(plan: Plan) -> int:
@@ -214,7 +214,7 @@ def _first_transforms(items: Iterable[Item], task: Task, context: ViewContext) -
 
 
 def recorded_arms(
-    recordings: Sequence[Recording], items: ItemSet, suite: Suite, conditions: Sequence[Condition]
+    recordings: Sequence[Recording], items: ItemSet, suite: Suite, conditions: Sequence[Condition], seed: int
 ) -> tuple[list[Arm], str]:
     """The arms of recorded subjects, and a line on rows that do not clearly answer an item; empty if all do.
 
@@ -223,7 +223,7 @@ def recorded_arms(
     index, arms, answers = ItemIndex(items.items, read_image_names(items.root)), list[Arm](), 0
     faults, examples = Counter[str](), list[str]()
     for recording in recordings:
-        recorded, new_faults, example = recording.join(items, suite, index)
+        recorded, new_faults, example = recording.join(items, suite, index, seed)
         arms += [Arm(subject, condition, repeat, subject.schedule) for condition, repeat, subject in recorded]
         answers += sum(len(subject.answers) for _, _, subject in recorded)
         faults += new_faults

@@ -22,17 +22,20 @@ QUERY = Axis(
     "query",
     ("original", "enhance", "noise", "noise-100", "noise-50", "noise-33"),
     "the deciding region enlarged and framed, or under noise (of the source's mean size; of a share of its area)",
+    ("noise", "noise-100", "noise-50", "noise-33"),
 )
 DEMOS = Axis("demos", ("simple", "caption", "visual-prompt"), "names alone, with captions, or as marked tokens")
 LABELS = Axis(
     "labels",
     ("default", "real", "exchange", "fabricated"),
     "the real names, exchanged ones, or random letters; default: random letters in generated sets, elsewhere real",
+    ("default", "exchange", "fabricated"),
 )
 EPISODE_IMAGES = Axis(
     IMAGES.name,
     ("original", "total-noise", "negative-noise", "replicated", *IMAGES.values[1:]),
     "demo images replaced by noise (all, or all but the true class's), one image for all shots; controls",
+    ("total-noise", "negative-noise", *IMAGES.random_values),
 )
 AXES = (SHOTS_AXIS, INSTRUCTION, QUERY, DEMOS, LABELS, SHEET, ORDER, PROMPT, EPISODE_IMAGES)
 NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise-33": 0.33}
@@ -40,16 +43,13 @@ NOISE_SHARES: Mapping[Value, float] = {"noise-100": 1.0, "noise-50": 0.5, "noise
 
 def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     condition = context.condition
+    instruction, demos = condition["instruction"], condition["demos"]
     return (
         *order_transforms(condition["order"]),
         transforms.Shots(int(condition["shots"])),
         *_label_transforms(item, condition["labels"]),
-        *(
-            (transforms.Described(transforms.sentences(item, context)),)
-            if condition["instruction"] == "detailed"
-            else ()
-        ),
-        *((transforms.Captioned(transforms.captions(item, context)),) if condition["demos"] == "caption" else ()),
+        *((transforms.Described(transforms.sentences(item, context)),) if instruction == "detailed" else ()),
+        *((transforms.Captioned(transforms.captions(item, context)),) if demos == "caption" else ()),
         *_demo_transforms(item, condition["images"]),
         *_query_transforms(item, condition["query"]),
         *control(condition["images"], context),
