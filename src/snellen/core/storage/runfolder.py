@@ -73,11 +73,6 @@ class ArmCard(BaseModel):
         return self.subject, self.condition, self.repeat
 
     @property
-    def scope(self) -> tuple[str, str]:
-        """What another fingerprint replaces as a whole: a recorded subject, or all repeats of one under a condition."""
-        return self.subject, "" if self.source == "recorded" else self.condition
-
-    @property
     def withholds_words(self) -> bool:
         """True for a person, unless the study says that words are shared (`share_words` of its design)."""
         return self.role == "person" and self.attributes.get("words") != "shared"
@@ -364,8 +359,8 @@ def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
                 f"{root}: this run was started with another table {name!r} ({begun}, not {table}); choose another --out"
             )
     fresh = {arm.arm_key for arm in current.arms}
-    fingerprints = {arm.scope: arm.fingerprint for arm in current.arms}
-    unchanged = [arm for arm in earlier.arms if fingerprints.get(arm.scope, arm.fingerprint) == arm.fingerprint]
+    fingerprints = {arm.arm_key[:2]: arm.fingerprint for arm in current.arms}  # another one replaces all repeats
+    unchanged = [arm for arm in earlier.arms if fingerprints.get(arm.arm_key[:2], arm.fingerprint) == arm.fingerprint]
     other_arms = [arm for arm in unchanged if arm.arm_key not in fresh]
     transforms = list(dict.fromkeys([*earlier.transforms, *current.transforms]))
     annotations = {**earlier.annotations, **current.annotations}
