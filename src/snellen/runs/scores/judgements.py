@@ -173,7 +173,7 @@ def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, e
         (item.item_id, judge, no_formula(item.question), no_formula(verdicts[judge][item.item_id].text))
         for judge, item in _sampled(judged_items, verdicts, each, seed)
     ]
-    with path.open("w", encoding="utf-8", newline="") as opened:
+    with path.open("x", encoding="utf-8", newline="") as opened:
         writer = csv.writer(opened)
         writer.writerow(SAMPLE_COLUMNS)
         writer.writerows((*row, "", "", "") for row in rows)

@@ -69,10 +69,11 @@ def write_readings(path: Path, readings: Mapping[str, Sequence[ReplyReading]], s
         rng, longer = stream("readings", seed, subject), [row for row in rows if row.form]
         order = sorted((longer[n] for n in rng.permutation(len(longer))), key=lambda row: FORMS.index(row.form))
         count, start = min(SHEET, len(order)), rng.random()
-        sheet += [order[int((start + n) * len(order) / count)] for n in range(count)]
+        places = rng.permutation(count)  # the first lines, if only these are checked, are of all forms
+        sheet += [order[int((start + n) * len(order) / count)] for n in places]
     if not sheet:
         raise SnellenError(f"{path}: there is nothing to check, since every reply that was read is an answer alone")
-    with path.open("w", encoding="utf-8-sig", newline="") as opened:
+    with path.open("x", encoding="utf-8-sig", newline="") as opened:
         csv.writer(opened).writerows([ReplyReading._fields, *sheet])
     return len(sheet)
 
