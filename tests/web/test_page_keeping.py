@@ -275,7 +275,7 @@ def test_answers_reach_a_failing_server_once(browser: Browser, tmp_path: Path) -
     server = Server()
     with tab(browser) as opened:
         serve(opened, tmp_path, server)
-        begin(opened, f"{SITE}?PROLIFIC_PID=abc")
+        begin(opened, f"{SITE}?PROLIFIC_PID=abc&{'x' * 201}=1")
         wait_for(opened, "choice")
         opened.click('[data-name="A"]')
         server.failures = ["refuse", "refuse"]

@@ -152,7 +152,7 @@
     const plan = globalThis.snellenPlan;
     const transport = Snellen.transports[document.documentElement.dataset.transport](plan);
     // An import refuses a start with more, or longer ones, and the person with it.
-    const kept = (parameters) => Object.fromEntries(Object.entries(parameters).filter(([name, text]) => name.length + `${text}`.length < 500).slice(0, 12));
+    const kept = (parameters) => Object.fromEntries(Object.entries(parameters).filter(([name, text]) => name.length <= 200 && name.length + `${text}`.length < 500).slice(0, 12));
     const address = kept(Object.fromEntries(new URLSearchParams(location.search)));
     const code = Snellen.randomCode();
     const returns = await insist(() => transport.returns(address), "The study could not be opened.");
