@@ -90,6 +90,7 @@ study export study --to jatos --form 1 --out study.jzip
 study export study --to usb --out stick
 study links study
 study import study p1.jsonl p2.jsonl p3.jsonl p4.jsonl --out people
+study import study p4.jsonl --out people --json
 study import study p1.jsonl p2.jsonl p3.jsonl p4.jsonl --skip p04 --out people --json
 study import study p3.jsonl p4.jsonl --skip-bad --out others
 study import study p1.jsonl --skip p09 --out others

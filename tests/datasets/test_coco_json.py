@@ -183,8 +183,9 @@ def test_streaming_gives_the_same_as_loading(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[1, 2", '{"a": [1 2]}', '{"a" 1}', "{1: 2}", '{"a": 1} 2', "nothing", '{"a": [1,]}', "[1]]"]
-)
+    "text", ["", "{", "[1, 2", '{"a": [1 2]}', '{"a" 1}', "{1: 2}", '{"a": 1} 2', "nothing", '{"a": [1,]}', "[1]]",
+             '[{"id": 1, "id": 2}]', '{"a": [{"id": 1, "id": 2}]}', '{"a": {"b": {"id": 1, "id": 2}}}']
+)  # fmt: skip
 def test_malformed_json_is_a_value_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(ValueError, match=r"."):

@@ -135,12 +135,19 @@ def test_a_packed_twin_is_the_whole_one_with_differences_of_8_bits(tmp_path: Pat
 
 
 def test_an_unknown_or_untrained_phantom_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a training that has not ended there is a folder. Once it has, its model is used, whatever is packaged."""
+    trained = tmp_path / "phantoms" / "counts" / "model"
+    trained.mkdir(parents=True)
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
     monkeypatch.setattr(subject, "PACKED", tmp_path / "packed")
     with pytest.raises(SnellenError, match="there are whole, red-green"):
         make_phantom("red", {})
     with pytest.raises(SnellenError, match=r"python -m snellen_phantoms\.train counts"):
         make_phantom("counts", {})
+    (trained / "config.json").touch()
+    assert subject.folder_of("counts") == trained
+    (tmp_path / "packed" / "counts").mkdir(parents=True)
+    assert subject.folder_of("counts") == trained
 
 
 def test_a_training_may_end_after_parts_of_a_minute(

@@ -62,8 +62,8 @@ def test_a_reply_that_was_cut_off_needs_a_declared_point() -> None:
     ("text", "spec", "form"),
     [
         ("[0.5, 0.25]", FRACTIONS, "as asked"),
-        ("[320, 120]", FRACTIONS, "pixels or thousandths"),
-        ("[500, 700]", FRACTIONS, "thousandths"),
+        ("[600, 120]", FRACTIONS, "pixels or thousandths"),
+        ("[400, 600]", FRACTIONS, "thousandths"),
         ("[500, 250]", THOUSANDTHS, "thousandths"),
         ("[0.5, 0.25]", THOUSANDTHS, "fractions"),
         ("no disc", FRACTIONS, "none"),

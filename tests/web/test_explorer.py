@@ -39,7 +39,7 @@ MAX_BYTES = 1_200_000
 
 
 def hostile_items(root: Path) -> ItemSet:
-    """Two tasks; a question, an option and a level of a factor are markup; items of one task have a measure."""
+    """Two tasks; a question, an option and a level of a factor are markup; one task has a measure and a chance."""
     album = Album(MediaFolder(root / "media"), 0)
     items = [*naming(album, PER_TASK), *building(album, PER_TASK)]
     first = replace(
@@ -48,7 +48,8 @@ def hostile_items(root: Path) -> ItemSet:
     )  # fmt: skip
     items = [first, *items[1:]]
     measured = [
-        replace(item, measures={"size": float(n)}) if item.task == "naming" else item for n, item in enumerate(items)
+        replace(item, measures={"size": float(n), "chance_accuracy": 0.25}) if item.task == "naming" else item
+        for n, item in enumerate(items)
     ]
     return write_itemset(root, measured, source="generated", recipe={"n": PER_TASK})
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from types import SimpleNamespace
+from typing import Any, Literal
+from unittest.mock import MagicMock
 
 import pandas as pd
 import pytest
@@ -16,6 +18,7 @@ from snellen.runs.scores.score import read_scores
 from snellen.suites import SUITES
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.report.sections import sections
+from snellen.web import simulation
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium
 from snellen.web.design import BlockDesign, StudyDesign
@@ -26,6 +29,7 @@ from snellen.web.simulation import SUBJECT_RUNS, simulate
 from tests.helpers.replies import assert_same_replies
 from tests.helpers.sections import by_name
 from tests.helpers.sets import small_set
+from tests.helpers.studies import make_plan
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason=MISSING)
 
@@ -47,6 +51,16 @@ def study(
 def assert_equal_to_own(out: Path, examination: Examination) -> None:
     """Assert that the import equals the replies of the subject's own run."""
     assert_same_replies(examination.responses, read_responses(out / SUBJECT_RUNS / examination.suite.name))
+
+
+def test_a_person_enters_their_own_answers_on_the_pages_of_their_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, plan = list[tuple[Any, ...]](), make_plan()
+    for name in ("to_page", "_answer"):
+        monkeypatch.setattr(simulation, name, lambda tab, *fields: entered.append(fields))
+    stand_in: Any = SimpleNamespace(answers=lambda page, number: number)
+    simulation.walk(MagicMock(), "", plan, stand_in, 3)
+    pages = [plan.pages[page_id] for page_id in plan.forms[1][0].page_ids]
+    assert entered == [fields for page in pages for fields in ((page.page_id,), (page, 3, False))]
 
 
 @pytest.mark.slow

@@ -341,6 +341,19 @@ def test_a_bad_item_fails_alone_with_its_reason_and_is_asked_again(tmp_path: Pat
     assert {response.status for response in ask(tmp_path / "run", Plan(built, suite, arms))} == {"ok"}
 
 
+def test_a_task_s_own_schedule_waits_for_the_scores_of_each_batch(tmp_path: Path, built: ItemSet) -> None:
+    """Also for a remote subject that is asked until decided: batches of other tasks would be under way together."""
+    received = list[dict[str, float]]()
+
+    def singly(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        for trial in trials:
+            received.append((yield (trial,)))
+
+    suite = suite_of(schedule=lambda items: singly)
+    ask(tmp_path / "run", Plan(built, suite, [replace(arm(says("own:red", "red"), suite), decide="none")]))
+    assert received == [{item.item_id: float(item.answer == "red")} for item in built.items]
+
+
 def test_responses_are_in_order_whatever_the_order_of_arrival(tmp_path: Path, built: ItemSet) -> None:
     @dataclass(frozen=True)
     class Backwards(Base):

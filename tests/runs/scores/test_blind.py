@@ -136,20 +136,25 @@ def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_
 
 
 def test_the_command_measures_a_set_anew_and_a_subject_beside_the_scores_that_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Scores of levels and of other protocols are written, but not among the printed ones of whole tasks."""
     root = colour_set(tmp_path / "set").root
     monkeypatch.setitem(SUITES._loaded, "hard", suite_of())
     facts: Any = {"task": "task", "protocol": "strict", "metric": "accuracy", "chance": 1 / 3, "n": 4, "attack": "none"}
     old, new = (BlindScore(value=value, **facts) for value in (0.75, 0.25))
-    monkeypatch.setattr(blind_baseline, "measure_by_folds", lambda items, suite: [new])
+    further = [{"factor": "hue", "level": "red", "n": 3}, {"protocol": "published", "n": 2}]
+    others = tuple(new.model_copy(update=change) for change in further)
+    monkeypatch.setattr(blind_baseline, "measure_by_folds", lambda items, suite: [new, *others])
     monkeypatch.setattr(blind_baseline, "blind_subject", lambda items, card, *rest: card)
-    write_blind(root, BlindCard(method="by hand", scores=(old,)))
+    write_blind(root, BlindCard(method="by hand", scores=(old, *others)))
     for subject, score in (("fake:chance", old), (None, new)):
         blind_baseline.blind(str(root), subject, None, None, 1)
         card = read_itemset(root).blind
         assert card is not None
-        assert card.scores == (score,)
+        assert card.scores == (score, *others)
+        rows = map(str.split, capsys.readouterr().out.splitlines())
+        assert [cells[-2:] for cells in rows if "none" in cells] == [["4", "none"]]
 
 
 @pytest.mark.slow
