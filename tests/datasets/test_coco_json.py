@@ -184,7 +184,8 @@ def test_streaming_gives_the_same_as_loading(
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[1, 2", '{"a": [1 2]}', '{"a" 1}', "{1: 2}", '{"a": 1} 2', "nothing", '{"a": [1,]}', "[1]]",
-             '[{"id": 1, "id": 2}]', '{"a": [{"id": 1, "id": 2}]}', '{"a": {"b": {"id": 1, "id": 2}}}']
+             '[{"id": 1, "id": 2}]', '{"a": [{"id": 1, "id": 2}]}', '{"a": {"b": {"id": 1, "id": 2}}}',
+             '{"a": [1], "a": [2]}', '{"a": {"b": 1, "b": 2}}', '{"b": 1, "b": 1}']
 )  # fmt: skip
 def test_malformed_json_is_a_value_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)

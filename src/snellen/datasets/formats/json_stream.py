@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from snellen.core.plain_text import short_reason
 from snellen.core.storage.user_files import bounded_json, distinct, refuse_irregular
 
 CHUNK = 4 << 20
@@ -106,10 +107,12 @@ class _Text:
         if self.peek() == "}":
             self.position += 1
             return
+        known = set[str]()
         while True:
-            if self.peek() != '"':
-                raise ValueError(f"{self.peek()!r} instead of a key")
-            key = str(self.value())
+            key = self.value()
+            if not isinstance(key, str) or key in known:
+                raise ValueError(f"{short_reason(repr(key), 80)} is no key, or one that is given twice")
+            known.add(key)
             self.take(":")
             yield key
             if self.take(",}") == "}":
