@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from typer.models import ParameterInfo
 
+from snellen import examine
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.stimuli.scenes import all_composites
 from snellen.towers.commands.head_training import HeadOptions, head_plan, print_card
-from snellen.towers.commands.tower import app
+from snellen.towers.commands.tower import _print_ranks, app
 from snellen.towers.conversations import description
 from snellen.towers.heads.stages import PRINTED, STAGES, TABLE_3, printed, stages
 from snellen.towers.heads.subject import _card
@@ -30,16 +31,14 @@ from tests.cli.conftest import snellen  # noqa: F401
 from tests.goldens.descriptions import line
 from tests.goldens.golden import assert_golden
 from tests.helpers.extras import need
+from tests.helpers.sets import small_set
 
 need("torch", "models")
 
 
 def test_towers_and_stages_equal_their_golden() -> None:
-    names = [
-        *TOWERS,
-        *(f"{name}-compat" for name in PAPER_COMPAT),
-        *(f"tiny/{name}" for name, tower in TOWERS.items() if tower.model),
-    ]
+    names = [*TOWERS, *(f"{name}-compat" for name in PAPER_COMPAT)]
+    names += [f"tiny/{name}" for name, tower in TOWERS.items() if tower.model]
     names += ["clip-l?side=224&layer=-1", "siglip-1?model=dir", "tiny/sam-h?seed=3"]
     lines = [
         line({field.name: getattr(find_tower(name), field.name) for field in fields(find_tower(name))})
@@ -106,6 +105,18 @@ def test_what_came_of_a_training_is_told(capsys: pytest.CaptureFixture[str]) -> 
         "last_loss": 0.12345, "reason": "",
     }  # fmt: skip
     assert failed == dict.fromkeys(done, "") | {"tower": "t", "ability": "b", "status": "failed", "reason": "why"}
+
+
+def test_printed_tables_have_scores_of_zero_and_no_missing_ones(
+    sets_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values, items = {"fake:chance": 0.0, "fake:oracle": 1.0, "fake:first-option": None}, small_set("combo", sets_folder)
+    rows = examine(list(values), items.root, out=tmp_path / "run", show_progress=False).all_results()
+    rows["value"] = rows["subject"].map(values)
+    done: Any = SimpleNamespace(all_results=lambda: rows)
+    _print_ranks(done, rows[:0])
+    printed = capsys.readouterr().out
+    assert [name in printed for name in values] == [True, True, False]
 
 
 def test_the_card_of_heads_names_what_differs_from_the_default() -> None:

@@ -97,31 +97,14 @@ def test_the_cost_of_a_sweep_is_that_of_unfinished_jobs(
 
 
 def card(folder: Path, stage: str, hours: float, device: str, base: Path | str = "") -> Path:
-    texts = dict.fromkeys(
-        (
-            "base_weights",
-            "fingerprint",
-            "features",
-            "tower",
-            "tower_fingerprint",
-            "language_model_weights",
-            "task",
-            "weights",
-        ),
-        "",
-    )
+    texts = dict.fromkeys((
+        "base_weights", "fingerprint", "features", "tower", "tower_fingerprint", "language_model_weights",
+        "task", "weights",
+    ), "")  # fmt: skip
     numbers = dict.fromkeys(("conversations", "steps", "trained_parameters"), 0)
-    rates = dict.fromkeys(
-        (
-            "seconds",
-            "samples_per_second",
-            "first_loss",
-            "last_loss",
-            "live_seconds_per_image",
-            "read_seconds_per_image",
-        ),
-        0.0,
-    )
+    rates = dict.fromkeys((
+        "seconds", "samples_per_second", "first_loss", "last_loss", "live_seconds_per_image", "read_seconds_per_image",
+    ), 0.0)  # fmt: skip
     facts = {"stage": {"name": stage}, "base": str(base), "device": device, "device_hours": hours, "versions": {}}
     folder.mkdir(parents=True)
     content = files.HeadCard(language_model="small", **texts, **numbers, **rates, **facts)

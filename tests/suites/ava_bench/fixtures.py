@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from snellen.core.item import Item, Media
@@ -13,6 +14,7 @@ from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.emotion import emotion_item
 from snellen.suites.ava_bench.abilities.fine_grained import fine_grained_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
+from snellen.suites.ava_bench.abilities.nearer_localization import nearer_localization_item
 from snellen.suites.ava_bench.abilities.object import object_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.orientation import orientation_item
@@ -33,24 +35,29 @@ def item_source(handle: str = "7", **fields: Any) -> ItemSource:
     return ItemSource(**{"handle": handle, "image": image, "cluster": handle, "dataset": "made", **fields})
 
 
-def one_of_each(handle: str = "7", **fields: Any) -> dict[str, Item]:
-    source = item_source(handle, **fields)
-    box, far = (10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0)
+def item_makers(source: ItemSource, box: Sequence[float], far: Sequence[float]) -> dict[str, Callable[[], Item]]:
+    """What makes an item of every task that has an atomic ability or boxes."""
     return {
-        "localization": localization_item(source, "bicycle", box),
-        "counting": counting_item(source, "apples", 7),
-        "spatial": spatial_item(source, "bicycle", "towel", box, far),
-        "orientation": orientation_item(source, "toy bus", "front left"),
-        "absolute-depth": absolute_depth_item(
+        "localization": lambda: localization_item(source, "bicycle", box),
+        "counting": lambda: counting_item(source, "apples", 7),
+        "spatial": lambda: spatial_item(source, "bicycle", "towel", box, far),
+        "orientation": lambda: orientation_item(source, "toy bus", "front left"),
+        "absolute-depth": lambda: absolute_depth_item(
             source, "car", box, depth_m=4.2, bins=("3-4", "4-5", "5-6"), scene_type="indoor"
         ),
-        "relative-depth": relative_depth_item(source, ("car", "cyclist"), (box, far), (9.0, 8.5), "outdoor"),
-        "object": object_item(source, "airport", box, ("american robin", "airport", "vulpes vulpes")),
-        "fine-grained": fine_grained_item(source, "fungi", "Agarica", ("Agarica", "Boletus edulis")),
-        "colour": colour_item(source, box, (232, 9, 10)),
-        "texture": texture_item(source, "veined", TEXTURES),
-        "ocr": ocr_item(source, box, "STOP"),
-        "action": action_item(source, "boxing", ("buying", "catching", "boxing")),
-        "emotion": emotion_item(source, "sad", box),
-        "scene": scene_item(source, "Lawn", ("Entrance hall", "Lawn", "Snowy Mountain")),
+        "relative-depth": lambda: relative_depth_item(source, ("car", "cyclist"), (box, far), (9.0, 8.5), "outdoor"),
+        "object": lambda: object_item(source, "airport", box, ("american robin", "airport", "vulpes vulpes")),
+        "fine-grained": lambda: fine_grained_item(source, "fungi", "Agarica", ("Agarica", "Boletus edulis")),
+        "colour": lambda: colour_item(source, box, (232, 9, 10)),
+        "texture": lambda: texture_item(source, "veined", TEXTURES),
+        "ocr": lambda: ocr_item(source, box, "STOP"),
+        "action": lambda: action_item(source, "boxing", ("buying", "catching", "boxing")),
+        "emotion": lambda: emotion_item(source, "sad", box),
+        "scene": lambda: scene_item(source, "Lawn", ("Entrance hall", "Lawn", "Snowy Mountain")),
+        "nearer-localization": lambda: nearer_localization_item(source, ("car", "van"), (box, far), (8, 9), "indoor"),
     }
+
+
+def one_of_each(handle: str = "7", **fields: Any) -> dict[str, Item]:
+    makers = item_makers(item_source(handle, **fields), (10.0, 20.0, 50.0, 60.0), (100.0, 70.0, 120.0, 90.0))
+    return {task: makers[task]() for task in ATOMIC}

@@ -12,7 +12,7 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.least_px import LEAST_PX
-from snellen.suites.ava_bench.abilities import ability_named
+from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
 from snellen.suites.ava_bench.abilities.absolute_depth import absolute_depth_item
 from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
@@ -20,7 +20,8 @@ from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
 from snellen.suites.ava_bench.balance import hue, imbalance
 from snellen.suites.ava_bench.items import ItemSource, depth_bin
-from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, item_source
+from tests.helpers.refusals import assert_refused
+from tests.suites.ava_bench.fixtures import HEIGHT, WIDTH, item_makers, item_source
 
 BOX, FAR = (10.0, 20.0, 50.0, 70.0), (100.0, 70.0, 120.0, 90.0)
 OTHER = Media("f" * 64, "image", "png", WIDTH, HEIGHT)
@@ -48,11 +49,16 @@ def test_every_field_of_a_source_reaches_the_item_and_changes_nothing_else(field
 @pytest.mark.parametrize(
     "box", [(-0.1, 0, 20, 20), (0, -0.1, 20, 20), (0, 0, 200.1, 20), (0, 0, 20, 100.1), (20, 0, 20, 9), (0, 9, 20, 9)]
 )
-def test_a_box_ends_at_the_edges_of_its_image(box: tuple[float, ...]) -> None:
+def test_every_box_of_every_ability_ends_at_the_edges_of_its_image(box: tuple[float, ...]) -> None:
     whole = localization_item(item_source(), "cup", (0, 0, WIDTH, HEIGHT))
     assert (whole.answer, whole.factors["box_size"], whole.measures["area_share"]) == ((0, 0, 200, 100), "0.3-0.5", 1)
-    with pytest.raises(SnellenError, match=r"item 7: box .* has no area or is outside its image of 200 x 100"):
-        localization_item(item_source(), "cup", box)
+    counts = {task: len(make().regions) for task, make in item_makers(item_source(), BOX, FAR).items()}
+    boxed = {name for name, ability in ABILITIES.items() if ability.boxes or ability.kind == "box"}
+    assert {task for task, count in counts.items() if count} == boxed
+    for n, boxes in enumerate(((box, FAR), (FAR, box))):
+        makers = item_makers(item_source(), *boxes)
+        for task in (task for task, count in counts.items() if n < count):
+            assert_refused(makers[task], "has no area or is outside its image of 200 x 100")
 
 
 def distance(bins: tuple[str, ...], depth_m: float, lower_edge: float = 70.0) -> Item:

@@ -140,9 +140,8 @@ def test_sources_lead_to_the_same_weights(source: Any, media: MediaFolder, tmp_p
         for name, source_name in (("a", source), ("b", None))
     )
     assert first.features == source
-    assert (
-        second.live_seconds_per_image > 0 < second.read_seconds_per_image
-    )  # of so few images, load decides which is more
+    # Of so few images, load decides which is more.
+    assert second.live_seconds_per_image > 0 < second.read_seconds_per_image
     a, b = (tensor_files.read_tensors(tmp_path / name / files.WEIGHTS)[0] for name in "ab")
     assert all(torch.equal(a[key], b[key]) for key in a)
 
@@ -253,7 +252,8 @@ def test_a_folder_of_heads_answers_each_task_with_its_own_head(head_folder: Path
     (tmp_path / "colour").mkdir()
     (tmp_path / "colour" / UNSTABLE).write_text("the loss is not finite")
     subject = make_subject(f"head:{tmp_path}")
-    view = examples(MediaFolder(head_folder / "media"), 1)[0].view
+    media = MediaFolder(head_folder / "media")
+    view = examples(media, 1)[0].view
 
     def reason(task: str) -> str | None:
         other = replace(view, task=task)
@@ -264,6 +264,10 @@ def test_a_folder_of_heads_answers_each_task_with_its_own_head(head_folder: Path
     assert reason("colour") == "unstable: the head for colour diverged during training"
     video = replace(view, query=(Media("0" * 64, "video", "mp4", 8, 8, 1.0),))
     assert subject.declines(Prompt(plain(video), (video,))) == "cannot be shown a video"
+    fitted(tmp_path / "ocr", media, task="ocr")
+    views = [replace(view, task=task) for task in ("task", "ocr", "task")]
+    replies = ask(make_subject(f"head:{tmp_path}"), views, media)
+    assert [Path(reply.model).name for reply in replies] == ["task", "ocr", "task"]
 
 
 def test_boxes_are_learned_with_two_decimals(media: MediaFolder) -> None:
