@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     ".": 130, "analysis": 6440, "cli": 2470, "compute": 590, "core": 5600, "curated_sets": 13_120, "curation": 1065,
     "datasets": 2135, "exam": 3305, "interop": 3180, "presentation": 420, "reports": 4445, "runs": 3300,
     "scoring": 4360, "stimuli": 3715, "subjects": 5865, "suites": 22_885, "towers": 6370, "web": 5220, "src": 98_612,
-    "tests": 94_100, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
+    "tests": 94_050, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -131,7 +131,7 @@ study says how many images carry metadata, people are never imported into a run 
 of items have limits. `analysis`, `core` and `interop` have 20, 30 and 5 more since forged cards of sets are compared by
 their questions, no box of a sealed set hides another, and levels, lists in cells and samples of logs are bounded.
 `core` and `subjects` have 5 and 10 more since recorded answers are bound to a seed, and `datasets` 5 since a key given
-twice in a streamed object is refused; `cli`, `interop` and `reports` have 15 less. `tests` has 100 more for faults that
+twice in a streamed object is refused; `cli`, `interop` and `reports` have 15 less. `tests` has 50 more for faults that
 fresh readers drew; one module writes all goldens.
 """
 
