@@ -49,7 +49,7 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 BUDGETS: Mapping[str, int] = {
     ".": 130, "analysis": 6440, "cli": 2470, "compute": 590, "core": 5600, "curated_sets": 13_120, "curation": 1065,
     "datasets": 2135, "exam": 3305, "interop": 3180, "presentation": 420, "reports": 4445, "runs": 3300,
-    "scoring": 4360, "stimuli": 3715, "subjects": 5865, "suites": 22_885, "towers": 6370, "web": 5220, "src": 98_612,
+    "scoring": 4360, "stimuli": 3715, "subjects": 5870, "suites": 22_885, "towers": 6370, "web": 5220, "src": 98_612,
     "tests": 94_050, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
@@ -130,7 +130,7 @@ of commands, and tables of cases for functions that faults were drawn for. `web`
 study says how many images carry metadata, people are never imported into a run of models, planned looks rise, and names
 of items have limits. `analysis`, `core` and `interop` have 20, 30 and 5 more since forged cards of sets are compared by
 their questions, no box of a sealed set hides another, and levels, lists in cells and samples of logs are bounded.
-`core` and `subjects` have 5 and 10 more since recorded answers are bound to a seed, and `datasets` 5 since a key given
+`core` and `subjects` have 5 and 15 more since recorded answers are bound to a seed, and `datasets` 5 since a key given
 twice in a streamed object is refused; `cli`, `interop` and `reports` have 15 less. `tests` has 50 more for faults that
 fresh readers drew; one module writes all goldens.
 """

@@ -95,7 +95,7 @@ def nested(column: str, cell: Any) -> dict[str, Any]:
 
 
 CELLS: Mapping[str, Any] = {
-    "id": "q7", "column": "I say so", "model": "m9", "question": "Which one?", "image": "x.png", "repeat": 3,
+    "id": "q7", "column": "I say so", "model": "m9", "question": "Which one?", "image": "x.png", "seed": 5, "repeat": 3,
     "reasoning_column": "Hm.", "stop_column": "length", "error": "full", "options": ["red", "blue"], "target": "B",
     "score": 0.25,
 }  # fmt: skip

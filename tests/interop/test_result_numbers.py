@@ -85,7 +85,7 @@ def test_a_result_has_every_number_of_its_row() -> None:
 def test_a_sample_sums_its_calls_and_keeps_the_last_turn_as_the_answer() -> None:
     own = item("i", (), "B", "choice", options=(Option("A", "red"), Option("B", "blue")), cluster_id="k")
     suite = SimpleNamespace(tasks={"task": RUN.suite.tasks["t"]})
-    run: Any = SimpleNamespace(items=SimpleNamespace(by_id={"i": own}), suite=suite)
+    run: Any = SimpleNamespace(items=SimpleNamespace(by_id={"i": own}), suite=suite, card=SimpleNamespace(seed=7))
     response = Response("r", "m", "f", "i", "task", "c=1", 2, "ok", "reply 2", "", own.view().reply, ("1", "2"))
     calls = [
         Exchange(str(n), "d", Reply(f"reply {n}", tokens_in=10 + n, tokens_out=5 * n, seconds=0.25)) for n in (1, 2)
@@ -103,7 +103,7 @@ def test_a_sample_sums_its_calls_and_keeps_the_last_turn_as_the_answer() -> None
     assert sample["answer_attribution"][0]["extracted_value"] == "A"
     assert sample["input"] == {"raw": "What?\n<x.png>", "reference": ["B"], "choices": ["red", "blue"]}
     assert sample["metadata"] == {
-        "task": "task", "condition": "c=1", "repeat": "2", "cluster_id": "k", "outcome": "answered",
+        "task": "task", "condition": "c=1", "repeat": "2", "seed": "7", "cluster_id": "k", "outcome": "answered",
         "metric": "accuracy", "images": '["x.png", "y.png"]',
     }  # fmt: skip
     row.prediction, row.value = "null", 1.0

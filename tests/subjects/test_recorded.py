@@ -83,6 +83,7 @@ def test_answers_asked_with_another_seed_are_refused_where_it_decides_what_is_sh
         if is_told:
             line = f"{n}.jsonl row 1 was asked under method=reasoning with --seed 5, not 0; give --seed 5"
             assert_refused(partial(score, items, spec, tmp_path / f"zero {n}"), line)
+            assert score(items, spec, tmp_path / f"some {n}", conditions=["method=plain"]).responses, "the others"
 
 
 def test_two_models_under_two_prompts_are_two_subjects_with_two_arms(items: ItemSet, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ from snellen.web.building import build_study
 from snellen.web.databases import connect
 from snellen.web.design import BlockDesign, StudyDesign, read_design
 from snellen.web.explorer.content import explorer_content
-from snellen.web.forgetting import TEXTS, _overwrite_log, forget
+from snellen.web.forgetting import TEXTS, _overwrite_deleted, forget
 from snellen.web.importing import admit_all, import_study, read_refused, read_results_of
 from snellen.web.pages import PageTrial, accepted_texts, as_page, as_recorded
 from snellen.web.participants import PEOPLE, Participant, as_participants, people_table
@@ -577,7 +577,7 @@ def test_a_person_is_forgotten_everywhere(filled: FilledStudy, tmp_path: Path) -
     assert {response.subject for response in examination.responses} == {"human:trial/p01"}
     shutil.rmtree(copy)
     again = forget(root, "gone-gone", [out])
-    assert (again["rows_deleted_from_database"], again["write_ahead_log"]) == (0, "overwritten")
+    assert (again["rows_deleted_from_database"], again["deleted_rows"]) == (0, "overwritten")
     receipts = {Path(receipt["receipt"]), Path(again["receipt"])}
     for path in [*root.rglob("*"), *out.rglob("*")]:
         if path.is_file() and path not in receipts:
@@ -631,7 +631,9 @@ def test_nobody_else_reads_the_database_from_the_first_moment_on(
     assert (tmp_path / "results").stat().st_mode & 0o077 == 0
 
 
-def test_nothing_is_left_of_people_who_answered_at_the_same_time(tmp_path: Path) -> None:
+def test_nothing_is_left_of_people_who_answered_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Their rows are stored in turns, so that pages of the database are split, which leaves copies of rows."""
     order = [number for number in range(10) for _ in range(60)]
     random.Random(1).shuffle(order)
@@ -645,11 +647,14 @@ def test_nothing_is_left_of_people_who_answered_at_the_same_time(tmp_path: Path)
         for count, number in enumerate(order):
             words = f"words-of-{number:02} " * (1 + 7 * count % 30)
             connection.execute("INSERT INTO rows VALUES (?, ?, ?)", (number, order[:count].count(number), words))
+        monkeypatch.setattr("snellen.web.databases.BUSY_SECONDS", 0.1)
+        connection.execute("BEGIN IMMEDIATE")
+        assert not _overwrite_deleted(tmp_path / "all"), "while another process writes"
     for number in range(10):
         shutil.copytree(tmp_path / "all", root := tmp_path / str(number))
         with closing(connect(root / RESULTS)) as connection:
             delete_participant(connection, number)
-        assert _overwrite_log(root)
+        assert _overwrite_deleted(root)
         content = (root / RESULTS).read_bytes()
         assert [f"words-of-{other:02}".encode() in content for other in range(10)] == [n != number for n in range(10)]
 
@@ -884,14 +889,14 @@ def test_a_person_who_only_opened_the_study_is_forgotten(
     monkeypatch.setattr("snellen.web.importing.MAX_TOTAL_BYTES", 1)  # too much to import, but not to be removed
     assert_refused(lambda: import_study(root, read_results_of(root, []), tmp_path / "people"), "`snellen study forget`")
     receipt = forget(root, "p01", [])
-    assert (receipt["rows_deleted_from_database"], receipt["write_ahead_log"]) == (0, "overwritten")
+    assert (receipt["rows_deleted_from_database"], receipt["deleted_rows"]) == (0, "overwritten")
     for path in root.rglob("*"):
         assert not path.is_file() or b"north-wing" not in path.read_bytes(), path
     monkeypatch.setattr("snellen.web.databases.BUSY_SECONDS", 0.1)
     with closing(connect(root / "results.sqlite")) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM participants").fetchall()
-        assert forget(root, "p02", [])["write_ahead_log"] == "may hold copies until the server stops"
+        assert forget(root, "p02", [])["deleted_rows"] == "may leave copies: stop the server, and give the code again"
     service.database.close()
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.trees import refuse_links
 from snellen.core.suite import Suite
@@ -26,17 +25,17 @@ if TYPE_CHECKING:
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """Score all responses of a run under a protocol (`scores_of`), and write the table before anyone asks again."""
-    with files.kernel_lock(root / "lock", root):
-        scores = scores_of(root, items, suite, protocol)
-        write_scores(root, scores, protocol)
+    """Score all responses of a run under a protocol (`scores_of`), and write the table."""
+    scores = scores_of(root, items, suite, protocol)
+    write_scores(root, scores, protocol)
     return scores
 
 
 def rescore_all(root: Path, items: ItemSet, suite: Suite) -> None:
     """Score all responses of a run by `strict` and under every protocol that was scored before."""
+    suite = with_judged_reading(suite)
     for protocol in dict.fromkeys(["strict", *score_paths(root)]):
-        rescore(root, items, with_judged_reading(suite), protocol)
+        rescore(root, items, suite, protocol)
 
 
 def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:

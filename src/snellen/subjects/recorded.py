@@ -91,9 +91,9 @@ def _of_batch(row: AnswerRow, id_match: re.Match[str], items: ItemSet) -> Answer
 def _without_seed(answer_rows: Collection[AnswerRow], condition: Condition, seed: int) -> int:
     """The number of rows that do not say with which seed they were asked. Raises SnellenError for another one."""
     for row in answer_rows:
-        if row.seed not in ("", str(seed)):
-            own = f"--seed {short_reason(row.seed, 20)}"
-            raise SnellenError(f"{row.location} was asked under {condition} with {own}, not {seed}; give {own}")
+        if (own := row.seed.removesuffix(".0")) not in ("", str(seed)):  # of a column that has empty cells
+            option = f"--seed {short_reason(own, 20)}"
+            raise SnellenError(f"{row.location} was asked under {condition} with {option}, not {seed}; give {option}")
     return sum(not row.seed for row in answer_rows)
 
 
@@ -114,14 +114,16 @@ class Recording(Recorded):
     check: Callable[[ItemSet, Suite], None] = lambda items, suite: None
     remedy: Callable[[str, Mapping[int, Hashable]], str] = field(default=lambda path, keys: "", compare=False)
 
-    def join(self, items: ItemSet, suite: Suite, index: ItemIndex, seed: int) -> JoinedRows:
+    def join(
+        self, items: ItemSet, suite: Suite, index: ItemIndex, seed: int, conditions: Sequence[Condition] = ()
+    ) -> JoinedRows:
         """An arm per condition and repeat, and the rows that do not clearly answer an item.
 
-        `index` is that of the items, `seed` the run's. Raises SnellenError for unknown conditions, another seed, two
-        rows for one item, and rows that are of other items than their ids or positions say.
+        `index` is that of the items; `seed` the run's, checked for these `conditions` or all. Raises SnellenError for
+        unknown conditions, another seed, two rows for one item, and rows of other items than they say.
         """
         self.check(items, suite)
-        conditions = dict[str, Condition]()  # by what is written
+        by_text = dict[str, Condition]()
         arms: dict[tuple[Condition, int], dict[str, AnswerRow]] = {}
         faults, example = Counter[str](), ""
         places, pairs = self._places(index), dict[str, list[tuple[AnswerRow, Item]]]()
@@ -139,9 +141,9 @@ class Recording(Recorded):
                 example = example or row.item or row.question
                 continue
             (item,) = matches
-            if row.condition not in conditions:
-                conditions[row.condition] = self._condition(row, suite)
-            rows = arms.setdefault((conditions[row.condition], row.repeat), {})
+            if row.condition not in by_text:
+                by_text[row.condition] = self._condition(row, suite)
+            rows = arms.setdefault((by_text[row.condition], row.repeat), {})
             former = rows.get(item.item_id)
             if former and row.item and index.named(former.item) and not index.named(row.item):  # in another order
                 faults[NO_ITEM] += 1
@@ -166,7 +168,8 @@ class Recording(Recorded):
             faults[CONTRADICTION] += refuse_other_items(joined, index)
         subjects = list[RecordedArm]()
         for (condition, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
-            faults[NO_SEED] += _without_seed(rows.values(), condition, seed) if condition.is_random else 0
+            if condition.is_random and condition in (conditions or [condition]):
+                faults[NO_SEED] += _without_seed(rows.values(), condition, seed)
             answers = {item_id: row.answer for item_id, row in rows.items()}
             tasks = frozenset(index.by_id[item_id].task for item_id in rows)
             subjects.append((condition, repeat, Recorded(self.card, answers, tasks, self.read_label)))

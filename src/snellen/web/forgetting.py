@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import re
+import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -81,7 +82,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     if recognised:
         write_private(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
     deleted = sum(_delete(root, stored.number) for stored in in_database)
-    has_copies = (root / RESULTS).is_file() and not _overwrite_log(root)
+    has_copies = (root / RESULTS).is_file() and not _overwrite_deleted(root)
     for folder in folders:  # another copy of the study may be imported into it
         write_private(folder / FORGOTTEN, json.dumps(sorted(forgotten(root) | forgotten(folder))))
     for folder in dict.fromkeys(written):
@@ -96,7 +97,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         "person": participant,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows_deleted_from_database": deleted,
-        "write_ahead_log": "may hold copies until the server stops" if has_copies else "overwritten",
+        "deleted_rows": "may leave copies: stop the server, and give the code again" if has_copies else "overwritten",
         "folders_written_again": list(map(str, dict.fromkeys([*written, *refused_in]))),
         "may_still_be_in": holders,
         "not_searched": not_searched,
@@ -158,9 +159,9 @@ def _delete(root: Path, number: int) -> int:
     return deleted
 
 
-def _overwrite_log(root: Path) -> bool:
-    """Overwrite what is left of deleted rows, and empty the log; False if it may have copies, as others read it."""
-    with contextlib.closing(databases.connect(root / RESULTS)) as connection:
+def _overwrite_deleted(root: Path) -> bool:
+    """Overwrite what is left of deleted rows, also in the log; False if there may be copies: others use it, no room."""
+    with contextlib.closing(databases.connect(root / RESULTS)) as connection, contextlib.suppress(sqlite3.Error):
         connection.execute("VACUUM")  # a page that was split keeps copies, which `secure_delete` does not reach
-        is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # waits `BUSY_SECONDS`
-    return not is_busy
+        return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]  # waits `BUSY_SECONDS`
+    return False

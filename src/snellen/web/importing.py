@@ -104,9 +104,10 @@ def admit_all(
         record_rows = [row for row in submission.rows if isinstance(row, RecordRow)]
         if not gone.isdisjoint(person_digests(record_rows)):
             continue
-        rows, problems = admit(submission, plan, leave_out=skip_bad)
         if matches:
-            rows, problems = [], [Refused(submission.name, submission.source, "", SKIPPED, joined_digests(record_rows))]
+            refused.append(Refused(submission.name, submission.source, "", SKIPPED, joined_digests(record_rows)))
+            continue
+        rows, problems = admit(submission, plan, leave_out=skip_bad)
         refused += problems
         if rows:
             people.append((submission.name, rows))

@@ -59,9 +59,9 @@ def askings(work: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The runs that were asked since the first."""
     roots: list[Path] = []
 
-    def note(root: Path, plan: Any, card: Any) -> list[Response]:
+    def note(root: Path, plan: Any) -> list[Response]:
         roots.append(root)
-        return ask(root, plan, card)
+        return ask(root, plan)
 
     monkeypatch.setattr(snellen.exam.session, "ask", note)
     return roots

@@ -51,7 +51,7 @@ def test_readings_are_drawn_in_proportion_to_the_form_of_the_reply(tmp_path: Pat
     assert all(abs(counts[form] - share) <= 1 for form, share in zip(FORMS, (37.5, 10, 2.5), strict=True))
     assert len({line["reading_id"] for line in sheet}) == 50
     firsts = Counter(line["form"] for line in sheet[:25])
-    assert all(firsts[form] < counts[form] for form in FORMS[:2]), "whoever checks the first half sees all forms"
+    assert min(firsts[form] for form in FORMS[:2]) > 0, "whoever checks the first half sees short and long replies"
     write_readings(tmp_path / "again.csv", READINGS, 0)
     write_readings(tmp_path / "other.csv", READINGS, 1)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "sheet.csv").read_bytes()

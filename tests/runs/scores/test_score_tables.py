@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pytest
 
-from snellen.core.storage.run_tables import read_responses
-from snellen.exam import rescoring
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
-from snellen.runs.scores.score import read_scores
 from snellen.suites import SUITES
-from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
 
 SUITE_NAMES = ["ava-bench", *(pytest.param(n, marks=pytest.mark.slow) for n in ("combo", "vlm2-bench", "vfm-bench"))]
@@ -31,19 +25,3 @@ def test_scores_of_every_protocol_belong_to_their_run(name: str, sets_folder: Pa
     for protocol in protocols:
         rescore(tmp_path / "run", items, suite, protocol)
     assert load_run(tmp_path / "run").scores.keys() == protocols
-
-
-def test_nobody_answers_while_a_run_is_scored(
-    sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or the scores of these answers would be replaced by those of the answers before."""
-    items, root, scores_of = small_set("combo", sets_folder), tmp_path / "run", rescoring.scores_of
-
-    def interrupted(*arguments: Any) -> pd.DataFrame:
-        assert_refused(lambda: run(items, ["fake:chance"], root), "another process is writing there; wait for it")
-        return scores_of(*arguments)
-
-    monkeypatch.setattr(rescoring, "scores_of", interrupted)
-    run(items, ["fake:oracle"], root, show_progress=False)
-    subjects = {response.subject for response in read_responses(root)}
-    assert set(read_scores(root)["strict"]["subject"]) == subjects == {"fake:oracle"}

@@ -223,7 +223,7 @@ def recorded_arms(
     index, arms, answers = ItemIndex(items.items, read_image_names(items.root)), list[Arm](), 0
     faults, examples = Counter[str](), list[str]()
     for recording in recordings:
-        recorded, new_faults, example = recording.join(items, suite, index, seed)
+        recorded, new_faults, example = recording.join(items, suite, index, seed, conditions)
         arms += [Arm(subject, condition, repeat, subject.schedule) for condition, repeat, subject in recorded]
         answers += sum(len(subject.answers) for _, _, subject in recorded)
         faults += new_faults

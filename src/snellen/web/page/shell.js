@@ -126,7 +126,7 @@
     let last = Promise.resolve();
     async function store(record) {
       if (closed) return never;
-      const row = { sequence, record: { ...record, time: new Date().toISOString() } };
+      const row = { sequence, record };
       const slow = setTimeout(() => showStatus("Saving …"), 400);
       await insist(() => transport.append(row), "The answer is not saved yet.");
       clearTimeout(slow);
@@ -145,7 +145,10 @@
       has: (type) => ofType(type).length > 0,
       answered: () => new Set(ofType("answers").map((row) => row.record.position)),
       /** Resolves when the record is stored; nothing else may be shown before. A record waits for those before it. */
-      append: (record) => (last = last.then(() => store(record))),
+      append(record) {
+        const timed = { ...record, time: new Date().toISOString() };
+        return (last = last.then(() => store(timed)));
+      },
     };
   }
 
