@@ -896,7 +896,7 @@ def test_a_person_who_only_opened_the_study_is_forgotten(
     with closing(connect(root / "results.sqlite")) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM participants").fetchall()
-        assert forget(root, "p02", [])["deleted_rows"] == "may leave copies: stop the server, and give the code again"
+        assert forget(root, "p02", [])["deleted_rows"] == "copies may be left; stop the server and repeat by code"
     service.database.close()
 
 

@@ -77,8 +77,8 @@ def recorded(name: str, texts: Mapping[str, str], role: Role = "model") -> Subje
 
 def batch_id(item_id: str, items: ItemSet, condition: Condition, seed: int) -> str:
     """The id of a call in a batch: that of the item, a mark of its set, and the condition and seed if they matter."""
-    asked = f"@{condition}@seed={seed}" if condition.is_random else f"@{condition}" if condition.changed else ""
-    return f"{item_id}@{digest(items.card.rows_hash, 8)}{asked}"
+    tail = f"@{condition}@seed={seed}" if condition.is_random else f"@{condition}" if condition.changed else ""
+    return f"{item_id}@{digest(items.card.rows_hash, 8)}{tail}"
 
 
 def _of_batch(row: AnswerRow, id_match: re.Match[str], items: ItemSet) -> AnswerRow:
@@ -168,7 +168,7 @@ class Recording(Recorded):
             faults[CONTRADICTION] += refuse_other_items(joined, index)
         subjects = list[RecordedArm]()
         for (condition, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
-            if condition.is_random and condition in (conditions or [condition]):
+            if condition.is_random and (not conditions or condition in conditions):
                 faults[NO_SEED] += _without_seed(rows.values(), condition, seed)
             answers = {item_id: row.answer for item_id, row in rows.items()}
             tasks = frozenset(index.by_id[item_id].task for item_id in rows)
